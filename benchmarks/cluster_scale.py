@@ -49,7 +49,7 @@ from iree_tuner.cluster.cluster import Cluster
 from iree_tuner.cluster.serve import COMPILE, Host, serve_on
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError
-from iree_tuner.measure.builder import Builder
+from iree_tuner.measure.candidate import Builder
 from iree_tuner.measure.measurer import Measurer
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract

@@ -12,9 +12,10 @@ import argparse
 import statistics
 
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.device.bench import Bench, Tolerance
+from iree_tuner.device.bench import Bench
 from iree_tuner.measure.candidate import build_here
 from iree_tuner.measure.timing import rounds_here
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import target_for_device

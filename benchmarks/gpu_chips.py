@@ -23,7 +23,7 @@ from iree.compiler.dialects import iree_codegen
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.device.bench import Bench
-from iree_tuner.measure.builder import Builder
+from iree_tuner.measure.candidate import Builder
 from iree_tuner.measure.measurer import Measurer
 from iree_tuner.measure.statistics import JudgePlan
 from iree_tuner.program.dispatch import Dispatch

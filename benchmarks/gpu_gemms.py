@@ -32,8 +32,7 @@ import numpy as np
 import peer_loop
 
 from iree_tuner import tune_module
-from iree_tuner.device.memory import Memory
-from iree_tuner.device.runner import LoadedDispatch
+from iree_tuner.device.memory import LoadedDispatch, Memory
 from iree_tuner.device.sensors import sensors_for
 from iree_tuner.measure.sampling import Batches, interleave
 from iree_tuner.measure.statistics import Comparison, compare_rows

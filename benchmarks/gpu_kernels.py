@@ -39,8 +39,7 @@ import numpy as np
 from gpu_gemms import COPIES_BYTES, Gemm, TorchMatmul
 
 from iree_tuner import tune_module
-from iree_tuner.device.memory import Memory
-from iree_tuner.device.runner import LoadedDispatch
+from iree_tuner.device.memory import LoadedDispatch, Memory
 from iree_tuner.device.sensors import sensors_for
 from iree_tuner.kernels.executable import build_kernel_here
 from iree_tuner.kernels.find import find_places

@@ -28,8 +28,7 @@ import fake_trials
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.device.bench import Bench
-from iree_tuner.measure.builder import Builder
-from iree_tuner.measure.candidate import Built
+from iree_tuner.measure.candidate import Builder, Built
 from iree_tuner.measure.measurer import Measurer
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
@@ -37,8 +36,7 @@ from iree_tuner.program.source import load_program
 from iree_tuner.search.strategy import Strategy, make_strategy
 from iree_tuner.space.build import build_space
 from iree_tuner.space.configuration import Assignment, Configuration, OpConfiguration
-from iree_tuner.store.study import StudyKey
-from iree_tuner.store.trial import Trial
+from iree_tuner.store.trial import StudyKey, Trial
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.baseline import tolerance_of
 from iree_tuner.tuning.candidate import CompileLimits, setting_on

@@ -25,11 +25,12 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.device.bench import Bench, Tolerance
+from iree_tuner.device.bench import Bench
 from iree_tuner.measure.candidate import build_here
 from iree_tuner.measure.measurer import Measurer
 from iree_tuner.measure.statistics import JudgePlan
 from iree_tuner.measure.timing import rounds_here
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import target_for_device

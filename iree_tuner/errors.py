@@ -6,6 +6,8 @@ say how to correct them.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 
 class TunerError(Exception):
     """A problem with the input or the result: a message of one line, with a location and a hint if known.
@@ -35,3 +37,12 @@ class UsageError(TunerError):
 
 def _rebuild(kind: type[TunerError], message: str, location: str | None, hint: str | None) -> TunerError:
     return kind(message, location=location, hint=hint)
+
+
+def did_you_mean(name: str, known: Collection[str], most: int = 1) -> str:
+    """The most similar known names, in any case, or all of them: a hint about a wrong name."""
+    import difflib  # hardly ever needed
+
+    every = {each.lower(): each for each in known}
+    close = [every[each] for each in difflib.get_close_matches(name.lower(), every, most)]
+    return f"did you mean {' or '.join(close)}?" if close else f"one of: {', '.join(known)}"

@@ -30,7 +30,7 @@ from types import SimpleNamespace
 import iree_tuner
 from iree_tuner.compiler import process, session, task, worker
 from iree_tuner.measure import measurer, sampling
-from iree_tuner.profiling import whole
+from iree_tuner.profiling import run as whole
 from iree_tuner.program.phases import select_target
 from iree_tuner.targets import parse_target
 

@@ -19,10 +19,9 @@ import numpy.typing as npt
 from iree_tuner.check.expected import Expectations, Expected, Kept, changed, changing, kept, unchanged
 from iree_tuner.device.bench import Bench
 from iree_tuner.device.data import LARGE, values_in
-from iree_tuner.device.memory import Memory, StagedMemory
+from iree_tuner.device.memory import LoadedDispatch, Memory, StagedMemory
 from iree_tuner.device.numerics import Agreement, compare, same_bytes
 from iree_tuner.device.outcome import DEFAULT_WRONG, MAY_BE_INVALID
-from iree_tuner.device.runner import LoadedDispatch
 
 QUICK_SEED = 1
 """Values of both signs: values that are added twice, lost or swapped differ most in them."""
@@ -268,20 +267,11 @@ class Check:
 
     def _compare_values(self, got: Sequence[Array], right: Sequence[Array], expected: Expected) -> Agreement:
         """Values compared with correct ones, within the tolerance of their seed."""
-        worst, tolerance = 0.0, expected.tolerance
+        worst = 0.0
         for (_, tensor, number), ours, theirs, scale, sums in zip(
             self._written, got, right, expected.magnitudes, expected.sums, strict=True
         ):
-            found = compare(
-                ours,
-                theirs,
-                tensor.element_type,
-                tolerance.accumulator_type,
-                tolerance.reduction_length,
-                magnitudes=scale,
-                factors=(tolerance.factor_type, tolerance.factors),
-                sums=sums,
-            )
+            found = compare(ours, theirs, tensor.element_type, expected.tolerance, scale, sums=sums)
             if not found.ok:
                 kind = "x".join([*map(str, tensor.shape), tensor.element_type])
                 return replace(found, message=f"tensor {number} ({kind}) {found.message}")

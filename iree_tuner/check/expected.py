@@ -16,7 +16,7 @@ import iree.runtime as rt
 import numpy as np
 import numpy.typing as npt
 
-from iree_tuner.device.bench import Bench, Tolerance
+from iree_tuner.device.bench import Bench
 from iree_tuner.device.data import (
     Image,
     dtype_of,
@@ -29,7 +29,16 @@ from iree_tuner.device.data import (
     values_in,
     written,
 )
-from iree_tuner.device.memory import Memory, StagedMemory, commands_on, copied, filled, read_back, uploaded
+from iree_tuner.device.memory import (
+    LoadedDispatch,
+    Memory,
+    StagedMemory,
+    commands_on,
+    copied,
+    filled,
+    read_back,
+    uploaded,
+)
 from iree_tuner.device.numerics import (
     ALLOW,
     CHECK,
@@ -48,7 +57,7 @@ from iree_tuner.device.numerics import (
     tolerances,
     words_in_row,
 )
-from iree_tuner.device.runner import LoadedDispatch
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.program.bindings import Binding, Harness, TensorSlice
 from iree_tuner.targets import on_host
 from iree_tuner.targets.runtime import device_for
@@ -181,12 +190,11 @@ class CheckProgram:
             return [], True
         found = _listed(self._function(SURVEY)(self._as_bytes(expected)))
         terms: list[float] = []
-        factors = (tolerance.factor_type, tolerance.factors)
         for number, each in enumerate(self.outputs):
             rows, _, sample = (self._values(part) for part in found[3 * number : 3 * number + 3])
             largest = float(rows.max())
             largest = largest if largest >= 0.0 else 1.0
-            own = Terms.of(each.element_type, tolerance.accumulator_type, tolerance.reduction_length, factors)
+            own = Terms.of(each.element_type, tolerance)
             terms += [largest, median_of(sample, largest), own.rounding, own.functions, own.relative]
             terms += [own.halting, own.normal, own.least]
         are_numbers = not any(self._values(part).any() for part in found[1::3])
@@ -210,10 +218,7 @@ class CheckProgram:
         found: list[rt.DeviceArray] = []
         for each, want in zip(self.outputs, self.wanted(values), strict=True):
             own = each.number
-            off_by = tolerances(
-                values[own], each.element_type, tolerance.accumulator_type, tolerance.reduction_length,
-                magnitudes[own], (tolerance.factor_type, tolerance.factors), sums[own],
-            )  # fmt: skip
+            off_by = tolerances(values[own], each.element_type, tolerance, magnitudes[own], sums[own])
             with np.errstate(all="ignore"):
                 scale = np.minimum(1.0 / off_by, np.finfo(np.float32).max).astype(np.float32)
             found += [want, self._there(scale, each)]
@@ -292,21 +297,14 @@ Array = npt.NDArray[np.generic]
 
 @dataclass(frozen=True)
 class Expected:
-    """The default's results for one seed.
+    """The default's results for one seed."""
 
-    Attributes:
-        values: of each output.
-        magnitudes: the results for the inputs' absolute values; see `device.numerics`.
-        sums: the least size of partial sums, where results do not show it (`numerics.partial_sums`).
-        kept: bytes that a candidate must leave alone, since the default does.
-        tolerance: of results.
-    """
-
-    values: list[Array]
-    magnitudes: list[Array]
+    values: list[Array]  # of each output
+    magnitudes: list[Array]  # the results for the inputs' absolute values; see `device.numerics`
+    # the least size of partial sums, where results do not show it (`numerics.partial_sums`)
     sums: list[Floats | None]
-    kept: list[Kept]
-    tolerance: Tolerance
+    kept: list[Kept]  # bytes that a candidate must leave alone, since the default does
+    tolerance: Tolerance  # of results
 
 
 @dataclass(frozen=True)

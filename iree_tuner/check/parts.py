@@ -17,7 +17,6 @@ import iree.runtime as rt
 import numpy as np
 import numpy.typing as npt
 
-from iree_tuner.device.bench import Tolerance
 from iree_tuner.device.data import step_for, stored
 from iree_tuner.device.memory import Recent, copied, hal_type, push, read_back, uploaded
 from iree_tuner.device.numerics import (
@@ -41,6 +40,7 @@ from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.device.slack import Floats, Spread, deviations
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.element_type import NARROW_FLOATS
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.program.entries import Taken, plain_name
 from iree_tuner.program.parts import Parts, ProgramPart, Value
 from iree_tuner.targets import on_host
@@ -132,6 +132,24 @@ class LoadedParts:
         """Whether results also differ on the same memory, and therefore do not depend on its contents."""
         return any(not equal(self.call(part, read, byte), before) for _ in range(_AGAIN))
 
+    def filled(
+        self, part: ProgramPart, read: Sequence[Held], usual: int, fillings: Sequence[int] = FILLINGS
+    ) -> tuple[list[Held], str]:
+        """A part's results with unwritten elements; and how they depend on old contents of memory.
+
+        They are those in memory with the `usual` one of the fillings; what depends on it, in memory of zeros.
+        """
+        made, found, message = [self.call(part, read, byte) for byte in fillings], list[Held](), ""
+        for own, *every in zip(made[usual], *made, strict=True):
+            holes = left_alone(every[0], every[1:])
+            wrong = next((each for each in every if not equal([each], [own], holes)), None)
+            if wrong is not None and self.varies(part, read, made[usual], fillings[usual]):
+                wrong = None
+            if wrong is not None and not message:
+                message = f"its results depend on uninitialized memory: {difference(wrong, own, holes)}"
+            found.append(Held(own if wrong is None else every[1], holes))  # what follows gets numbers
+        return found, message
+
     def _view(self, value: Value, held: Held, array: Array, byte: int) -> rt.VmRef:
         """A value on the device, in memory of its own: a dispatch may write to it (docs/upstream)."""
         raw = stored(array, value.element_type)
@@ -161,40 +179,25 @@ def runs(part: ProgramPart, values: Mapping[int, Held]) -> bool:
 
 @dataclass(frozen=True)
 class DispatchFault:
-    """A fault of a dispatch.
+    """A fault of a dispatch."""
 
-    Attributes:
-        dispatch: name of its export.
-        place: its number among the program's dispatches.
-        fault: `wrong` results; results depend on `unwritten` memory; or it `fails` to run.
-        message: one line.
-        worst: the largest error as a multiple of its tolerance.
-    """
-
-    dispatch: str
-    place: int
-    fault: Fault
-    message: str
-    worst: float = float("inf")
+    dispatch: str  # name of its export
+    place: int  # its number among the program's dispatches
+    fault: Fault  # `wrong` results; results depend on `unwritten` memory; or it `fails` to run
+    message: str  # one line
+    worst: float = float("inf")  # the largest error as a multiple of its tolerance
 
 
 @dataclass(frozen=True)
 class JudgedDispatches:
-    """The faults of one version of a program's dispatches.
+    """The faults of one version of a program's dispatches."""
 
-    Attributes:
-        faults: the first one of each dispatch.
-        own: those of the reference, the program as the compiler makes it.
-        compared: the dispatches that were compared, in the program's order.
-        overflown: dispatches with infinities or NaN as results of finite inputs.
-        moves: for each seed, how much each result of the program changes if every dispatch rounds
-            differently; empty if that is not known.
-    """
-
-    faults: tuple[DispatchFault, ...]
-    own: tuple[DispatchFault, ...]
-    compared: tuple[str, ...]
-    overflown: tuple[str, ...] = ()
+    faults: tuple[DispatchFault, ...]  # the first one of each dispatch
+    own: tuple[DispatchFault, ...]  # those of the reference, the program as the compiler makes it
+    compared: tuple[str, ...]  # the dispatches that were compared, in the program's order
+    overflown: tuple[str, ...] = ()  # dispatches with infinities or NaN as results of finite inputs
+    # for each seed, how much each result of the program changes if every dispatch rounds differently; empty
+    # if that is not known
     moves: tuple[tuple[Spread, ...], ...] = ()
 
 
@@ -357,22 +360,14 @@ class _DispatchJudge:
         self, place: int, part: ProgramPart, read: Sequence[Held], *, thorough: bool
     ) -> list[Held]:
         """The base's results with unwritten elements; records if they depend on old contents of memory."""
-        expected = self._base.call(part, read, self._byte(place))
         if not thorough:
+            expected = self._base.call(part, read, self._byte(place))
             return [Held(own, self._holes.get((place, index))) for index, own in enumerate(expected)]
-        further = FILLINGS[1:] if place in self._theirs or not self._theirs else FILLINGS[1:2]
-        others = [self._base.call(part, read, byte) for byte in further]
-        found: list[Held] = []
-        for index, own in enumerate(expected):
-            again = [each[index] for each in others]
-            holes = self._holes[place, index] = left_alone(own, again)
-            wrong = next((each for each in again if not equal([each], [own], holes)), None)
-            if wrong is not None and self._base.varies(part, read, expected, FILLINGS[0]):
-                wrong = None
-            if wrong is not None and place not in self._own:
-                message = f"its results depend on uninitialized memory: {difference(wrong, own, holes)}"
-                self._own[place] = DispatchFault(part.dispatch, place, "unwritten", message)
-            found.append(Held(own if wrong is None else again[0], holes))  # what follows gets numbers
+        fillings = FILLINGS if place in self._theirs or not self._theirs else FILLINGS[:2]
+        found, message = self._base.filled(part, read, 0, fillings)
+        self._holes |= {(place, index): each.holes for index, each in enumerate(found)}
+        if message:
+            self._own[place] = DispatchFault(part.dispatch, place, "unwritten", message)
         return found
 
     def _compare(
@@ -424,8 +419,7 @@ class _DispatchJudge:
             kind = self._base.parts.values[number].element_type
             found = compare(
                 without(ours, theirs.holes), without(theirs.array, theirs.holes),
-                kind, sums.accumulator_type, sums.reduction_length, without(scale, theirs.holes),
-                (sums.factor_type, sums.factors),
+                kind, sums, without(scale, theirs.holes),
                 sums=None if size is None else without(size, theirs.holes),
             )  # fmt: skip
             if not found.ok:

@@ -16,28 +16,16 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.check.parts import DispatchFault, LoadedParts, Pieces, Uploads, runs, sums_in
-from iree_tuner.device.bench import Tolerance
 from iree_tuner.device.memory import Recent
-from iree_tuner.device.numerics import (
-    FILLINGS,
-    Agreement,
-    Held,
-    compare,
-    difference,
-    equal,
-    is_float,
-    left_alone,
-    real_parts,
-)
+from iree_tuner.device.numerics import FILLINGS, Agreement, Held, compare, is_float, real_parts
 from iree_tuner.device.program_loaded import SEEDS
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import TunerError
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.program.parts import ProgramPart
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, first_line
 
 Array = npt.NDArray[np.generic]
-
-Holes = npt.NDArray[np.bool_] | None
 
 _NEAR = 16.0
 """Times a dispatch's tolerance: what is fused differently rounds elsewhere, and is no defect."""
@@ -51,16 +39,8 @@ def follow_here(
 ) -> tuple[DispatchFault, ...]:
     """The dispatches of a version that cause its wrong results, or that read unwritten memory.
 
-    Args:
-        base: the program as the compiler makes it, with all of its dispatches.
-        other: the version, with all of its dispatches.
-        device: device URI.
-        run: inputs and parameters.
-        sums: tolerances of the base's dispatches, by export.
-        seconds: after this time no more inputs are generated.
-
-    Raises:
-        TunerError: a program does not load, or a dispatch of the base does not run.
+    Arguments and errors are those of `parts.judge_here`; `other` has all of its dispatches, and after
+    `seconds` no more inputs are generated.
     """
     uploads: Uploads = Recent()
     theirs, ours = LoadedParts(base, device, run, uploads), LoadedParts(other, device, run, uploads)
@@ -76,19 +56,13 @@ def follow_here(
 
 @dataclass
 class _Made:
-    """The results of a dispatch of the version.
+    """The results of a dispatch of the version."""
 
-    Attributes:
-        parents: dispatches whose results it read, where they differ from the base's.
-        found: whether all results are among the base's values.
-        message: how they differ from the nearest value.
-        worst: that difference as a multiple of its tolerance.
-    """
-
+    # dispatches whose results it read, where they differ from the base's
     parents: set[int] = field(default_factory=set[int])
-    found: bool = True
-    message: str = ""
-    worst: float = 0.0
+    found: bool = True  # whether all results are among the base's values
+    message: str = ""  # how they differ from the nearest value
+    worst: float = 0.0  # that difference as a multiple of its tolerance
 
 
 class _Follower:
@@ -111,15 +85,6 @@ class _Follower:
         self._same = {n: taken[place] for n, place in enumerate(other.parts.takes) if place in taken}
         self._theirs = {number: self._values[own] for number, own in self._same.items()}
         self._origin: dict[int, int] = {}
-
-    @staticmethod
-    def _call(
-        loaded: LoadedParts, part: ProgramPart, values: Mapping[int, Held], byte: int = FILLINGS[1]
-    ) -> list[Array]:
-        try:
-            return loaded.call(part, [values[number] for number in part.reads], byte)
-        except RUNTIME_ERRORS as error:
-            raise TunerError(f"{part.dispatch} does not run: {first_line(error)}") from None
 
     @staticmethod
     def _passed_on(loaded: LoadedParts, part: ProgramPart, values: Mapping[int, Held]) -> Mapping[int, Held]:
@@ -154,14 +119,14 @@ class _Follower:
                 made[place] = self._go_around(place, part)
                 continue
             try:
-                got = self._call(self._other, part, self._theirs)
-                unwritten, holes = self._unwritten(part, got)
-            except TunerError as error:
-                findings.append(DispatchFault(part.dispatch, place, "fails", str(error)))
+                got, unwritten = self._other.filled(part, [self._theirs[number] for number in part.reads], 1)
+            except RUNTIME_ERRORS as error:
+                message = f"{part.dispatch} does not run: {first_line(error)}"
+                findings.append(DispatchFault(part.dispatch, place, "fails", message))
                 continue
             if unwritten:
                 findings.append(DispatchFault(part.dispatch, place, "unwritten", unwritten))
-            made[place] = self._take(place, part, list(map(Held, got, holes)))
+            made[place] = self._take(place, part, got)
         cleared = _cleared(made)
         blamed = {finding.place for finding in findings}
         for place, each in made.items():
@@ -170,22 +135,6 @@ class _Follower:
                 continue
             findings.append(DispatchFault(dispatch, place, "wrong", each.message, each.worst))
         return findings
-
-    def _unwritten(self, part: ProgramPart, got: Sequence[Array]) -> tuple[str, list[Holes]]:
-        """How results depend on old contents of memory, unless they vary anyway; and unwritten elements."""
-        others = [self._call(self._other, part, self._theirs, byte) for byte in (FILLINGS[0], FILLINGS[2])]
-        found: list[Holes] = []
-        message = ""
-        for index, own in enumerate(got):
-            again = [each[index] for each in others]
-            holes = left_alone(again[0], [own, again[1]])
-            found.append(holes)
-            wrong = next((each for each in again if not equal([each], [own], holes)), None)
-            if wrong is not None and not message:
-                read = [self._theirs[number] for number in part.reads]
-                if not self._other.varies(part, read, got, FILLINGS[1]):
-                    message = f"its results depend on uninitialized memory: {difference(wrong, own, holes)}"
-        return message, found
 
     def _take(self, place: int, part: ProgramPart, got: Sequence[Held]) -> _Made:
         """Keep results; those that the base also has are replaced by the base's."""
@@ -231,13 +180,10 @@ class _Follower:
         part = self._base.parts.parts[place]
         if place not in self._magnitudes:
             absolute = {n: self._values[n].magnitudes for n in part.reads}
-            self._magnitudes[place] = self._call(self._base, part, absolute)
-        sums = sums_in(part, self._sums)
-        return compare(
-            value.reshape(own.shape), own, self._base.parts.values[number].element_type,
-            sums.accumulator_type, sums.reduction_length, self._magnitudes[place][index],
-            (sums.factor_type, sums.factors),
-        )  # fmt: skip
+            made = self._passed_on(self._base, part, absolute).values()
+            self._magnitudes[place] = [each.array for each in made]
+        kind, sums = self._base.parts.values[number].element_type, sums_in(part, self._sums)
+        return compare(value.reshape(own.shape), own, kind, sums, self._magnitudes[place][index])
 
 
 def _alike(value: Array, own: Array) -> bool:

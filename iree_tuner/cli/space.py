@@ -20,8 +20,7 @@ from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import parse_json
-from iree_tuner.measure.builder import Builder
-from iree_tuner.measure.candidate import Built
+from iree_tuner.measure.candidate import Builder, Built
 from iree_tuner.ops.workload import from_json
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.dynamic import sized

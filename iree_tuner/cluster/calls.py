@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -104,9 +104,7 @@ class ClusterCalls(Calls):
         try:
             parcel = write((function, args, kwargs))
         except Exception as error:
-            problem = WorkerError(Lost(f"the arguments do not pickle: {type(error).__name__}: {error}"))
-            future.set_exception(problem)
-            return future
+            return future.unsendable(error)
         name = f"{_NAMES.get(what, what.removesuffix('_here'))}-{_run}-{next(_numbers)}"
         call = Call(what, b"", timeout_s, future)
         with self._lock:
@@ -130,18 +128,9 @@ class ClusterCalls(Calls):
         self._lanes.append(end)
         return len(self._lanes) - 1
 
-    def settle(self) -> None:
-        """Wait until all calls that were submitted so far have ended."""
+    def begun(self) -> Sequence[Future[Any]]:
         with self._lock:
-            open_ones = list(self._open.values())
-        wait(open_ones)
-
-    def cancel_all(self) -> None:
-        """Cancel the calls that have not ended; workers with a running call are killed."""
-        with self._lock:
-            open_ones = list(self._open.values())
-        for each in open_ones:
-            each.cancel()
+            return list(self._open.values())
 
     @property
     def slots(self) -> int:

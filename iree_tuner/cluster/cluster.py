@@ -32,23 +32,14 @@ _HELD = 4096
 
 @dataclass(frozen=True)
 class Member:
-    """A worker of a cluster.
+    """A worker of a cluster."""
 
-    Attributes:
-        name: its own.
-        address: where it listens.
-        resources: slots and devices, with their numbers.
-        seen_s: seconds since its last sign of life.
-        processor: of its host.
-        architecture: of that.
-    """
-
-    name: str
-    address: str
-    resources: dict[str, float]
-    seen_s: float
-    processor: str = ""
-    architecture: str = ""
+    name: str  # its own
+    address: str  # where it listens
+    resources: dict[str, float]  # slots and devices, with their numbers
+    seen_s: float  # seconds since its last sign of life
+    processor: str = ""  # of its host
+    architecture: str = ""  # of that
 
     @property
     def slots(self) -> int:
@@ -69,22 +60,19 @@ class Cluster:
 
     Raises:
         TunerError: it does not respond, has no such workers, or they have other versions.
-
-    Attributes:
-        holders: addresses of workers that have bytes, by their digest.
-        queued: calls that wait at a device.
-        news: messages for people: workers of other versions that connected, devices that joined or left.
-        watchers: called with the members whenever they are updated, on the event loop.
     """
 
     def __init__(self, scheduler: str | Client) -> None:
-        self.queued = QUEUED
+        self.queued = QUEUED  # calls that wait at a device
         self._own = isinstance(scheduler, str)
         self.client = connected(scheduler) if isinstance(scheduler, str) else scheduler
         self.address = str(self.client.scheduler.address) if self.client.scheduler else str(scheduler)
         self.loop = cast(asyncio.AbstractEventLoop, cast(Any, self.client.loop).asyncio_loop)
+        # addresses of workers that have bytes, by their digest
         self.holders: OrderedDict[str, str] = OrderedDict()
+        # messages for people: workers of other versions that connected, devices that joined or left
         self.news: deque[str] = deque()
+        # called with the members whenever they are updated, on the event loop
         self.watchers: list[Callable[[Sequence[Member]], None]] = []
         self._lines: dict[str, Line] = {}
         self._facts: dict[str, asyncio.Task[dict[str, str] | None]] = {}

@@ -54,19 +54,13 @@ class UntypedError(TunerError):
 
 @dataclass
 class Parcel:
-    """A call or a value, and its attachments.
+    """A call or a value, and its attachments."""
 
-    Attributes:
-        data: pickled.
-        attached: functions that make large bytes and contents of files, by digest.
-        written: paths that the call writes.
-        files: the number of attachments that are files.
-    """
-
-    data: bytes = b""
+    data: bytes = b""  # pickled
+    # functions that make large bytes and contents of files, by digest
     attached: dict[str, Callable[[], bytes]] = field(default_factory=dict[str, Callable[[], bytes]])
-    written: list[str] = field(default_factory=list[str])
-    files: int = 0
+    written: list[str] = field(default_factory=list[str])  # paths that the call writes
+    files: int = 0  # the number of attachments that are files
 
 
 @lru_cache(maxsize=1)
@@ -213,16 +207,12 @@ class Line:
         address: of the worker.
         arguments: of the connection, such as TLS's.
         timeout_s: for the worker to answer.
-
-    Attributes:
-        missing_s: how long the scheduler has not had this worker.
-        lost: whether the connection has ended.
     """
 
     def __init__(self, address: str, arguments: Mapping[str, Any], timeout_s: float) -> None:
         self.address = address
-        self.missing_s = 0.0
-        self.lost = False
+        self.missing_s = 0.0  # how long the scheduler has not had this worker
+        self.lost = False  # whether the connection has ended
         self._arguments = arguments
         self._timeout_s = timeout_s
         self._comm: Comm | None = None

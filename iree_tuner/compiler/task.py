@@ -25,24 +25,17 @@ from iree_tuner.errors import TunerError
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings that a worker gets when it starts; `folder` is its own, and holds its log.
-
-    Attributes:
-        coordinator: pid of the process that started it.
-        memory_bytes: of data (heap, anonymous mappings), for it and each process it starts; None: no limit.
-        file_bytes: of any one file it writes.
-        yielding: whether it gives way to all other processes that want a core.
-        modules: imported when it starts, so that no call's time limit has to allow for that.
-        one_of_many: whether others share the cores with it.
-    """
+    """The settings that a worker gets when it starts; `folder` is its own, and holds its log."""
 
     folder: str
-    coordinator: int
+    coordinator: int  # pid of the process that started it
+    # of data (heap, anonymous mappings), for it and each process it starts; None: no limit
     memory_bytes: int | None
-    file_bytes: int
-    yielding: bool = False
+    file_bytes: int  # of any one file it writes
+    yielding: bool = False  # whether it gives way to all other processes that want a core
+    # imported when it starts, so that no call's time limit has to allow for that
     modules: tuple[str, ...] = ()
-    one_of_many: bool = False
+    one_of_many: bool = False  # whether others share the cores with it
 
     @property
     def log(self) -> Path:

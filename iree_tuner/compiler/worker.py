@@ -18,7 +18,7 @@ import time
 import weakref
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError, wait
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,6 +68,13 @@ class CallFuture(Future[Any]):
     def running(self) -> bool:
         """Whether a worker has begun it, and not ended."""
         return self.begun and not self.done()
+
+    def unsendable(self, error: Exception) -> Self:
+        """End it, because its arguments do not pickle."""
+        problem = WorkerError(Lost(f"the arguments do not pickle: {type(error).__name__}: {error}"))
+        problem.__cause__ = error
+        self.set_exception(problem)
+        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,12 +271,17 @@ class Calls(ABC):
         """
 
     @abstractmethod
+    def begun(self) -> Sequence[Future[Any]]:
+        """Calls that have not ended."""
+
     def settle(self) -> None:
         """Wait until all calls that were submitted so far have ended."""
+        wait(self.begun())
 
-    @abstractmethod
     def cancel_all(self) -> None:
         """Cancel the calls that have not ended; workers with a running call are killed."""
+        for each in self.begun():
+            each.cancel()
 
     @property
     @abstractmethod
@@ -368,21 +380,14 @@ class Workers(Calls):
         try:
             payload = pickle.dumps((function, args, kwargs), pickle.HIGHEST_PROTOCOL)
         except Exception as error:
-            problem = WorkerError(Lost(f"the arguments do not pickle: {type(error).__name__}: {error}"))
-            problem.__cause__ = error
-            future.set_exception(problem)
-            return future
+            return future.unsendable(error)
         if module := getattr(function, "__module__", None):  # methods of built-in types have none
             self._crew.modules.setdefault(module)
         self._crew.add(getattr(function, "__name__", "call"), payload, timeout_s, future)
         return future
 
-    def settle(self) -> None:
-        wait(self._crew.begun())
-
-    def cancel_all(self) -> None:
-        for future in self._crew.begun():
-            future.cancel()
+    def begun(self) -> Sequence[Future[Any]]:
+        return self._crew.begun()
 
     @property
     def spans(self) -> tuple[WorkSpan, ...]:

@@ -42,23 +42,14 @@ _LONGEST_HEADER = 100 << 20  # bytes, as safetensors has it
 
 @dataclass(frozen=True)
 class Header:
-    """The header of an array in a file.
+    """The header of an array in a file."""
 
-    Attributes:
-        shape: of the array.
-        bits: of an element.
-        element_type: MLIR's name of the type; None if the file does not have it.
-        offset: of its first byte.
-        by_columns: whether elements are in Fortran's order.
-        swapped: whether numbers have the byte order of other machines.
-    """
-
-    shape: tuple[int, ...]
-    bits: int
-    element_type: str | None
-    offset: int
-    by_columns: bool = False
-    swapped: bool = False
+    shape: tuple[int, ...]  # of the array
+    bits: int  # of an element
+    element_type: str | None  # MLIR's name of the type; None if the file does not have it
+    offset: int  # of its first byte
+    by_columns: bool = False  # whether elements are in Fortran's order
+    swapped: bool = False  # whether numbers have the byte order of other machines
 
     def __str__(self) -> str:
         """As `iree-run-module` writes types."""

@@ -5,59 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from iree_tuner.device.data import Kind
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.program.bindings import Harness
 
 
 @dataclass(frozen=True)
-class Tolerance:
-    """The numbers that decide how much results may differ; see `device.numerics`.
-
-    Attributes:
-        accumulator_type: element type of sums.
-        reduction_length: the number of values in one result.
-        factor_type: type that factors of the last sum are rounded to, if the op computes them itself, like
-            attention its probabilities; empty if all are given.
-        factors: the number of them in one result.
-        softmax: the factors are probabilities; among scores with outliers, only a few of them count.
-    """
-
-    accumulator_type: str = "f32"
-    reduction_length: int = 1
-    factor_type: str = ""
-    factors: int = 1
-    softmax: bool = False
-
-    def on(self, kind: Kind) -> Tolerance:
-        """The tolerance of results for values of a kind."""
-        return replace(self, factors=1) if self.softmax and kind == "outliers" else self
-
-
-@dataclass(frozen=True)
 class Bench:
-    """A dispatch, a device, and the executable that results are compared with.
+    """A dispatch, a device, and the executable that results are compared with."""
 
-    Attributes:
-        harness: how to run the dispatch alone.
-        device: device URI.
-        default: the compiler's own choice, compiled.
-        tolerance: of the results.
-        cold: rotate buffers through more memory than the last-level cache holds.
-        check: the compiled program that compares results on the device (`check.check_program`); empty if the
-            host compares them.
-        by_reference: compare results with the interpreter's, if it has any: the default is not the program's
-            own code, but replaces several of its dispatches.
-        references: prefix of files with the interpreter's results; or empty.
-    """
-
-    harness: Harness
-    device: str
-    default: bytes
-    tolerance: Tolerance
-    cold: bool = True
+    harness: Harness  # how to run the dispatch alone
+    device: str  # device URI
+    default: bytes  # the compiler's own choice, compiled
+    tolerance: Tolerance  # of the results
+    cold: bool = True  # rotate buffers through more memory than the last-level cache holds
+    # the compiled program that compares results on the device (`check.check_program`); empty if the host
+    # compares them
     check: bytes = b""
+    # compare results with the interpreter's, if it has any: the default is not the program's own code, but
+    # replaces several of its dispatches
     by_reference: bool = False
-    references: str = ""
+    references: str = ""  # prefix of files with the interpreter's results; or empty
 
     def elsewhere(self, harness: Harness, default: bytes) -> Bench:
         """The bench of another dispatch of the same workload, without data for this one's harness."""
@@ -66,21 +33,13 @@ class Bench:
 
 @dataclass(frozen=True)
 class JointBench:
-    """Several dispatches that one candidate replaces, measured as if they were one.
+    """Several dispatches that one candidate replaces, measured as if they were one."""
 
-    Attributes:
-        parts: the dispatches.
-        calls: how often a program calls each.
-        device: device URI, for all of them.
-        default: the compiler's own choices, joined.
-        cold: see `Bench`.
-    """
-
-    parts: tuple[Bench, ...]
-    calls: tuple[int, ...]
-    device: str
-    default: bytes
-    cold: bool = True
+    parts: tuple[Bench, ...]  # the dispatches
+    calls: tuple[int, ...]  # how often a program calls each
+    device: str  # device URI, for all of them
+    default: bytes  # the compiler's own choices, joined
+    cold: bool = True  # see `Bench`
 
     @classmethod
     def of(cls, parts: Sequence[Bench], calls: Sequence[int]) -> JointBench:

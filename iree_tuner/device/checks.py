@@ -24,18 +24,14 @@ _DIALECT = "check."
 
 
 class Checks:
-    """Evaluates checks and keeps the checked values, between `begin` and `end`; otherwise checks are skipped.
-
-    Attributes:
-        found: for each check since `begin`, its function and why it fails; empty if it passes.
-        function: whose checks come next.
-    """
+    """Evaluates checks and keeps the checked values, between `begin` and `end`; else checks are skipped."""
 
     def __init__(self, device: rt.HalDevice) -> None:
         self._device = device
         self._values: list[Array] | None = None
+        # for each check since `begin`, its function and why it fails; empty if it passes
         self.found: list[str] = []
-        self.function = ""
+        self.function = ""  # whose checks come next
 
     def module(self) -> rt.VmModule:
         """The module, which a context needs before the program."""

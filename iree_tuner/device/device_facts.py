@@ -41,26 +41,17 @@ _GPU_CACHES_MIB = (
 
 @dataclass(frozen=True)
 class DeviceFacts:
-    """The facts that the host of a device knows about it.
+    """The facts that the host of a device knows about it."""
 
-    Attributes:
-        name: of the processor that runs the code.
-        driver: version of its driver.
-        units: cores or multiprocessors; 0 if unknown.
-        cores: of the host, that a process may use.
-        near_bytes, middle_bytes: of a core's first-level data cache and second-level cache; 0 if unknown.
-        last_level_bytes: see `last_level_cache`.
-        rotation_bytes: of copies that exceed all caches, limited by its memory.
-    """
-
-    name: str
-    driver: str
-    units: int
-    cores: int
+    name: str  # of the processor that runs the code
+    driver: str  # version of its driver
+    units: int  # cores or multiprocessors; 0 if unknown
+    cores: int  # of the host, that a process may use
+    # `near_bytes`, `middle_bytes`: of a core's first-level data cache and second-level cache; 0 if unknown
     near_bytes: int
     middle_bytes: int
-    last_level_bytes: int
-    rotation_bytes: int
+    last_level_bytes: int  # see `last_level_cache`
+    rotation_bytes: int  # of copies that exceed all caches, limited by its memory
 
 
 @cache

@@ -12,20 +12,13 @@ from iree_tuner.targets import on_host
 
 @dataclass(frozen=True)
 class HalDevice:
-    """A device of the HAL.
+    """A device of the HAL."""
 
-    Attributes:
-        driver: `local-task`, `cuda`, `vulkan`, ...
-        name: as its driver names it.
-        uuid: hexadecimal digits only; or empty.
-        on_host: whether it computes on the host's cores.
-        facts: what else the driver reports; for Vulkan, `driver_info` among others.
-    """
-
-    driver: str
-    name: str = ""
-    uuid: str = ""
-    on_host: bool = False
+    driver: str  # `local-task`, `cuda`, `vulkan`, ...
+    name: str = ""  # as its driver names it
+    uuid: str = ""  # hexadecimal digits only; or empty
+    on_host: bool = False  # whether it computes on the host's cores
+    # what else the driver reports; for Vulkan, `driver_info` among others
     facts: tuple[tuple[str, str], ...] = ()
 
     def fact(self, name: str) -> str:

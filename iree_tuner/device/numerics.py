@@ -26,17 +26,13 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.device.data import dtype_of, span, stepped, written
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.program.bindings import Binding
 
 Array = npt.NDArray[np.generic]
 Floats = npt.NDArray[np.float64]
 T = TypeVar("T")
 Number = TypeVar("Number", bound=np.generic)
-
-Factors = tuple[str, int]
-"""Type and number; see `bench.Tolerance`."""
-
-NO_FACTORS: Factors = ("", 1)
 
 CHECK, SAME, SURVEY, ALLOW = "check", "same", "survey", "allow"
 """The functions that the program exports; see `check.check_program`."""
@@ -64,20 +60,13 @@ _FLOATS = ("f32", "f16", "bf16", "f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ
 
 @dataclass(frozen=True)
 class FloatOutput:
-    """An output of floats, as a matrix for `check.check_program`.
+    """An output of floats, as a matrix for `check.check_program`."""
 
-    Attributes:
-        number: among the tensors that are written.
-        start: of its first byte in the buffer.
-        rows, columns: their product is its number of elements.
-        element_type: MLIR's name of it.
-    """
-
-    number: int
-    start: int
-    rows: int
+    number: int  # among the tensors that are written
+    start: int  # of its first byte in the buffer
+    rows: int  # `rows`, `columns`: their product is its number of elements
     columns: int
-    element_type: str
+    element_type: str  # MLIR's name of it
 
     @property
     def size(self) -> int:
@@ -116,23 +105,14 @@ def _longest_row(size: int) -> int:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Outcome of one comparison.
+    """Outcome of one comparison."""
 
-    Attributes:
-        ok: within tolerance everywhere.
-        worst: largest error as a multiple of its tolerance (1 is the limit); inf if one is not a number.
-        message: what differs; empty when `ok`.
-        note: worth knowing although it is `ok`.
-        corrects: it is right and the default is wrong; `note` says how.
-        loose: it says little, as correct versions differ much; `note` says how much.
-    """
-
-    ok: bool
-    worst: float
-    message: str = ""
-    note: str = ""
-    corrects: bool = False
-    loose: bool = False
+    ok: bool  # within tolerance everywhere
+    worst: float  # largest error as a multiple of its tolerance (1 is the limit); inf if one is not a number
+    message: str = ""  # what differs; empty when `ok`
+    note: str = ""  # worth knowing although it is `ok`
+    corrects: bool = False  # it is right and the default is wrong; `note` says how
+    loose: bool = False  # it says little, as correct versions differ much; `note` says how much
 
 
 def in_blocks(size: int, work: Callable[[slice], T]) -> list[T]:
@@ -178,9 +158,8 @@ def halting_error(accumulator_type: str, reduction_length: int) -> float:
 
 
 def compare(
-    got: Array, expected: Array, element_type: str, accumulator_type: str, reduction_length: int,
-    magnitudes: Array | None = None, factors: Factors = NO_FACTORS, slack: float = 0.0,
-    sums: Floats | None = None,
+    got: Array, expected: Array, element_type: str, tolerance: Tolerance, magnitudes: Array | None = None,
+    slack: float = 0.0, sums: Floats | None = None,
 ) -> Agreement:  # fmt: skip
     """Compare a result with the expected one; see the module's text for the tolerance.
 
@@ -188,11 +167,9 @@ def compare(
         got: what to judge.
         expected: equal in shape and type, or (from a reference) of double precision.
         element_type: MLIR's name of the result's type.
-        accumulator_type: the type of sums.
-        reduction_length: the number of values in one result.
+        tolerance: how results come about.
         magnitudes: the expected result for the inputs' absolute values; without it, the largest expected
             value is used.
-        factors: type and number of factors that are computed and rounded on the way.
         slack: what each value may be off by in addition (`device.slack`).
         sums: the least size of partial sums (`partial_sums`).
     """
@@ -202,10 +179,7 @@ def compare(
     if dtype is not None and dtype.kind == "i":
         return _integers(got, expected)
     ours, theirs = real_parts(got), real_parts(expected)
-    allowed = tolerances(
-        expected, element_type, accumulator_type, reduction_length, magnitudes, factors, sums
-    )
-    allowed += slack
+    allowed = tolerances(expected, element_type, tolerance, magnitudes, sums) + slack
     a, b, most = ours.reshape(-1), theirs.reshape(-1), allowed.reshape(-1)
     limit = largest_finite(element_type)
 
@@ -240,31 +214,22 @@ def _ratios(got: Floats, expected: Floats, allowed: Floats, limit: float) -> Flo
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms of a tolerance, see the module's text; all but `normal` and `least` are relative.
+    """The terms of a tolerance, see the module's text; all but `normal` and `least` are relative."""
 
-    Attributes:
-        rounding: to the value.
-        functions: to the largest value.
-        relative: of sums and factors, to the largest partial sums.
-        halting: of sums that stop growing, to the value.
-        normal: the smallest normal number, if code may flush smaller ones; otherwise 0.
-        least: of every value.
-    """
-
-    rounding: float
-    functions: float
-    relative: float
-    halting: float
-    normal: float
-    least: float
+    rounding: float  # to the value
+    functions: float  # to the largest value
+    relative: float  # of sums and factors, to the largest partial sums
+    halting: float  # of sums that stop growing, to the value
+    normal: float  # the smallest normal number, if code may flush smaller ones; otherwise 0
+    least: float  # of every value
 
     @classmethod
-    def of(
-        cls, element_type: str, accumulator_type: str, reduction_length: int, factors: Factors = NO_FACTORS
-    ) -> Terms:
+    def of(cls, element_type: str, tolerance: Tolerance) -> Terms:
         """The terms of results of a type; the arguments are those of `compare`."""
-        limits, (factor_type, count) = ml_dtypes.finfo(_held(element_type)), factors
-        by_factors = _SUMS * epsilon(factor_type) / math.sqrt(count) if factor_type else 0.0
+        limits, by_factors = ml_dtypes.finfo(_held(element_type)), 0.0
+        if tolerance.factor_type:
+            by_factors = _SUMS * epsilon(tolerance.factor_type) / math.sqrt(tolerance.factors)
+        accumulator_type, reduction_length = tolerance.accumulator_type, tolerance.reduction_length
         return cls(
             _RESULT_ROUNDINGS * epsilon(element_type),
             _FUNCTIONS * min(epsilon("f32"), epsilon(accumulator_type) or 1.0),
@@ -277,15 +242,15 @@ class Terms:
 
 
 def tolerances(
-    expected: Array, element_type: str, accumulator_type: str, reduction_length: int,
-    magnitudes: Array | None = None, factors: Factors = NO_FACTORS, sums: Floats | None = None,
+    expected: Array, element_type: str, tolerance: Tolerance, magnitudes: Array | None = None,
+    sums: Floats | None = None,
 ) -> Floats:  # fmt: skip
     """How much each float may differ; see the module's text. The arguments are those of `compare`."""
     values = real_parts(expected)
     scales = None if magnitudes is None else magnitudes.reshape(-1)
     if scales is not None and scales.dtype.kind == "c":  # for both parts: one may cancel in a product
         scales = np.repeat(np.abs(scales), 2)
-    terms = Terms.of(element_type, accumulator_type, reduction_length, factors)
+    terms = Terms.of(element_type, tolerance)
     least = None
     if sums is not None:  # one for each real number of the expected values
         least = np.repeat(sums.reshape(-1), 2 if expected.dtype.kind == "c" else 1)
@@ -427,14 +392,10 @@ def _position(index: tuple[np.intp, ...]) -> str:
 
 @dataclass(frozen=True)
 class Held:
-    """A value between dispatches.
+    """A value between dispatches."""
 
-    Attributes:
-        value: an array, or a scalar that the function takes.
-        holes: elements that the dispatch did not write, for `within` to fill; or None.
-    """
-
-    value: Array | float | int
+    value: Array | float | int  # an array, or a scalar that the function takes
+    # elements that the dispatch did not write, for `within` to fill; or None
     holes: npt.NDArray[np.bool_] | None = None
 
     @property

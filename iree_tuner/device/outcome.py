@@ -32,21 +32,13 @@ def blamed(message: str, unclear: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Readings:
-    """The machine's state during a measurement; None for what it does not report.
+    """The machine's state during a measurement; None for what it does not report."""
 
-    Attributes:
-        clock_mhz: the device's clock, the mean of before and after.
-        temperature_c: the hottest of the device's sensors, in degrees Celsius.
-        load: cores kept busy by others, from 0 on.
-        stolen: part of the time, from 0 to 1, that the hypervisor gave to others.
-        throttled: samples that were discarded because the device throttled or changed its clock.
-    """
-
-    clock_mhz: float | None = None
-    temperature_c: float | None = None
-    load: float | None = None
-    stolen: float | None = None
-    throttled: int = 0
+    clock_mhz: float | None = None  # the device's clock, the mean of before and after
+    temperature_c: float | None = None  # the hottest of the device's sensors, in degrees Celsius
+    load: float | None = None  # cores kept busy by others, from 0 on
+    stolen: float | None = None  # part of the time, from 0 to 1, that the hypervisor gave to others
+    throttled: int = 0  # samples that were discarded because the device throttled or changed its clock
 
 
 UNKNOWN = Readings()
@@ -57,7 +49,6 @@ class Sensors(Protocol):
 
     def start(self) -> None:
         """Begin a measurement, and forget earlier readings."""
-        ...
 
     def disturbed(self) -> bool:
         """Whether the device throttled or changed its clock since `start` or the last call."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
@@ -16,7 +15,7 @@ import numpy.typing as npt
 from iree_tuner.device.array_file import header_of, read_array
 from iree_tuner.device.data import PERIOD, Kind, dtype_of, integers, kind_of, random_values
 from iree_tuner.device.program_run import ArchiveMember, Filled, InputValue, ProgramRun
-from iree_tuner.errors import TunerError
+from iree_tuner.errors import TunerError, did_you_mean
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.dynamic import DimensionSize, size_for
 from iree_tuner.program.entries import ASYNC, FILLED, PLAIN, Entry, Feed, Taken, plain_name, taken_from
@@ -39,23 +38,15 @@ _kept: OrderedDict[Hashable, Sequence[Array | float | int]] = OrderedDict()
 
 @dataclass(frozen=True)
 class Signature:
-    """A function and its arguments.
+    """A function and its arguments."""
 
-    Attributes:
-        function: of the runtime.
-        taken: its inputs.
-        fenced: whether two fences follow: one to wait for, and one to signal.
-        results: those whose memory it takes after its inputs (`program.provided_memory`).
-        temporary_bytes: of memory for temporary values, which it takes after that; or None.
-        gives: its results, if it declares them.
-    """
-
-    function: rt.VmFunction
-    taken: tuple[Taken, ...]
-    fenced: bool
+    function: rt.VmFunction  # of the runtime
+    taken: tuple[Taken, ...]  # its inputs
+    fenced: bool  # whether two fences follow: one to wait for, and one to signal
+    # those whose memory it takes after its inputs (`program.provided_memory`)
     results: tuple[Taken, ...] = ()
-    temporary_bytes: int | None = None
-    gives: tuple[Taken, ...] = ()
+    temporary_bytes: int | None = None  # of memory for temporary values, which it takes after that; or None
+    gives: tuple[Taken, ...] = ()  # its results, if it declares them
 
 
 def signature_of(module: rt.VmModule, name: str, entry: Entry | None) -> Signature | None:
@@ -400,6 +391,4 @@ def functions_of(
 
 def unknown_function(name: str, known: Sequence[str]) -> TunerError:
     """An error about a function that a program does not have."""
-    close = difflib.get_close_matches(name, known, 3)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"one of: {', '.join(known)}"
-    return TunerError(f"the program has no entry function '{name}'", hint=hint)
+    return TunerError(f"the program has no entry function '{name}'", hint=did_you_mean(name, known, 3))

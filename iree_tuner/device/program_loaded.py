@@ -62,28 +62,22 @@ def forget_inputs() -> None:
 
 @dataclass
 class KnownResults:
-    """Findings about a program's results, which stay true if it is loaded again.
+    """Findings about a program's results, which stay true if it is loaded again."""
 
-    Attributes:
-        results: for each seed, all results of one invocation.
-        once: whether results are of one seed: no input depends on it, and an invocation takes a second.
-        checks: for each of the program's checks on the first seed, why it fails; empty if it passes.
-        overwrites: that invocations change constants of the program; or empty.
-        unwritten: how they depend on old contents of memory; empty if they do not.
-        spreads: of correct versions.
-        alone: for single seeds, results and spreads.
-        exact: for each seed, the results of the widened program; empty if none was run.
-    """
-
-    results: list[list[Array]] | None = None
+    results: list[list[Array]] | None = None  # for each seed, all results of one invocation
+    # whether results are of one seed: no input depends on it, and an invocation takes a second
     once: bool = False
+    # for each of the program's checks on the first seed, why it fails; empty if it passes
     checks: tuple[str, ...] = ()
-    overwrites: str = ""
-    unwritten: str = ""
+    overwrites: str = ""  # that invocations change constants of the program; or empty
+    unwritten: str = ""  # how they depend on old contents of memory; empty if they do not
+    # of correct versions
     spreads: dict[ErrorDepth, list[list[Spread]]] = field(
         default_factory=dict[ErrorDepth, list[list[Spread]]]
     )
+    # for single seeds, results and spreads
     alone: dict[tuple[int, ErrorDepth], Alone] = field(default_factory=dict[tuple[int, ErrorDepth], Alone])
+    # for each seed, the results of the widened program; empty if none was run
     exact: Sequence[Sequence[Array]] = ()
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from iree_tuner.device.checks import is_check
 from iree_tuner.device.program_inputs import check_input, shape_of, unknown_function, why_not_called
 from iree_tuner.device.program_parameters import load_index, stored_bytes
 from iree_tuner.device.program_run import ARCHIVES, ArchiveMember, InputValue, ProgramRun, scopes_of
-from iree_tuner.errors import TunerError
+from iree_tuner.errors import TunerError, did_you_mean
 from iree_tuner.files import note_input
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.dynamic import (
@@ -343,8 +342,7 @@ def _scope(scope: str | None, path: str, wanted: Sequence[Parameter]) -> str:
         if len(known) == 1:
             return known[0]
         raise TunerError(f"the program has several scopes: {written}", location=path, hint="write SCOPE=PATH")
-    close = difflib.get_close_matches(scope, known, 1)
-    hint = f"did you mean '{close[0]}'?" if close else f"one of: {written}"
+    hint = did_you_mean(f"'{scope}'", [f"'{each}'" for each in known])
     raise TunerError(f"no parameter of the program has the scope '{scope}'", location=path, hint=hint)
 
 

@@ -38,44 +38,34 @@ generated."""
 
 @dataclass(frozen=True)
 class ProgramRun:
-    """How a program is run. `device.program_request.request` makes one for a program, and checks it.
+    """How a program is run. `device.program_request.request` makes one for a program, and checks it."""
 
-    Attributes:
-        functions: entry functions, each called once an invocation, in this order; empty for all whose inputs
-            can be made, in the program's order.
-        inputs: of the first of these functions, in order; missing ones are generated.
-        parameters: scopes and archives (.irpa, .gguf, .safetensors), as absolute paths.
-        sizes: of dynamic dimensions, for generated inputs.
-        wanted: the parameters that the program names; those that are in no archive are generated.
-        entries: the program's entry functions, in case the compiled program does not declare its inputs, as
-            programs from torch or ONNX.
-        unclear: ops through which indices could not be followed to inputs, so that generated ones may be
-            invalid.
-        keeps_state: whether calls change what later ones compute.
-        notes: for people, on inputs that are converted and parameters that an archive lacks.
-        missing: options that set the unknown sizes.
-        case: the options that gave the sizes; or empty.
-        others: the program with other sizes, for which its versions are also compared.
-        left_out: functions that cannot be called, each with the reason.
-        has_barriers: whether compiled code may write to its constants (docs/upstream/constant_written.md).
-        has_checks: whether it has `check.expect_*` ops, which are evaluated (`device.checks`).
-    """
-
+    # entry functions, each called once an invocation, in this order; empty for all whose inputs can be made,
+    # in the program's order
     functions: tuple[str, ...] = ()
+    # of the first of these functions, in order; missing ones are generated
     inputs: tuple[InputValue, ...] = ()
+    # scopes and archives (.irpa, .gguf, .safetensors), as absolute paths
     parameters: tuple[tuple[str, str], ...] = ()
-    sizes: tuple[DimensionSize, ...] = ()
+    sizes: tuple[DimensionSize, ...] = ()  # of dynamic dimensions, for generated inputs
+    # the parameters that the program names; those that are in no archive are generated
     wanted: tuple[Parameter, ...] = ()
+    # the program's entry functions, in case the compiled program does not declare its inputs, as programs
+    # from torch or ONNX
     entries: tuple[Entry, ...] = ()
+    # ops through which indices could not be followed to inputs, so that generated ones may be invalid
     unclear: tuple[str, ...] = ()
-    keeps_state: bool = False
+    keeps_state: bool = False  # whether calls change what later ones compute
+    # for people, on inputs that are converted and parameters that an archive lacks
     notes: tuple[str, ...] = ()
-    missing: str = ""
-    case: str = ""
+    missing: str = ""  # options that set the unknown sizes
+    case: str = ""  # the options that gave the sizes; or empty
+    # the program with other sizes, for which its versions are also compared
     others: tuple[ProgramRun, ...] = ()
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()  # functions that cannot be called, each with the reason
+    # whether compiled code may write to its constants (docs/upstream/constant_written.md)
     has_barriers: bool = False
-    has_checks: bool = False
+    has_checks: bool = False  # whether it has `check.expect_*` ops, which are evaluated (`device.checks`)
 
     @property
     def doubt(self) -> str:

@@ -20,7 +20,6 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from iree_tuner.device.bench import Tolerance
 from iree_tuner.device.numerics import (
     Agreement,
     compare,
@@ -31,6 +30,7 @@ from iree_tuner.device.numerics import (
     sampling_step,
 )
 from iree_tuner.ops.element_type import NARROW_FLOATS, ElementType
+from iree_tuner.ops.tolerance import Tolerance
 
 Array = npt.NDArray[np.generic]
 Floats = npt.NDArray[np.float64]
@@ -69,17 +69,11 @@ _MLIR_NAMES = {
 
 @dataclass(frozen=True, order=True)
 class Spread:
-    """How much correct versions of a program differ, in one result for one seed; ordered by `typical`.
+    """How much correct versions of a program differ, in one result for one seed; ordered by `typical`."""
 
-    Attributes:
-        typical: root of the mean square of differences.
-        largest: the largest difference.
-        flipped: the part of integers that differs.
-    """
-
-    typical: float = 0.0
-    largest: float = 0.0
-    flipped: float = 0.0
+    typical: float = 0.0  # root of the mean square of differences
+    largest: float = 0.0  # the largest difference
+    flipped: float = 0.0  # the part of integers that differs
 
     @classmethod
     def between(cls, pairs: Iterable[tuple[Array, Array]]) -> Spread:
@@ -113,17 +107,12 @@ Spreads = Sequence[Sequence[Spread]]
 
 @dataclass(frozen=True)
 class ErrorDepth:
-    """The sources of errors in a program's results.
+    """The sources of errors in a program's results."""
 
-    Attributes:
-        longest: the longest sum of a dispatch.
-        dispatches: their number.
-        moves: for each seed, how much each result changes if all dispatches round differently; empty if that
-            was not measured, so that inputs are nudged instead.
-    """
-
-    longest: int = 1
-    dispatches: int = 1
+    longest: int = 1  # the longest sum of a dispatch
+    dispatches: int = 1  # their number
+    # for each seed, how much each result changes if all dispatches round differently; empty if that was not
+    # measured, so that inputs are nudged instead
     moves: tuple[tuple[Spread, ...], ...] = ()
 
 
@@ -303,7 +292,7 @@ def _agrees(value: Array, wanted: Array, spread: Spread) -> Agreement:
     if all_finite and most <= slack:  # within any tolerance
         found = Agreement(True, most / slack if slack else 0.0)
     else:
-        found = compare(value, wanted, kind, kind, 1, slack=slack)
+        found = compare(value, wanted, kind, Tolerance(kind), slack=slack)
     if not found.ok or not found.worst:
         return found
     own = _ULPS * epsilon(kind) * _size(wanted)
@@ -317,7 +306,7 @@ def _agrees(value: Array, wanted: Array, spread: Spread) -> Agreement:
 
 def _integers_agree(value: Array, wanted: Array, spread: Spread) -> Agreement:
     """As many may differ as rounding of earlier floats changes."""
-    found = compare(value, wanted, _INTEGER, _INTEGER, 1)
+    found = compare(value, wanted, _INTEGER, Tolerance(_INTEGER))
     if found.ok or np.count_nonzero(value != wanted) <= LARGEST * spread.flipped * wanted.size:
         return Agreement(True, 0.0)
     return found

@@ -40,6 +40,7 @@ from iree_tuner.kernels.variants import KernelVariants
 from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.measure.statistics import Comparison, JudgePlan
 from iree_tuner.ops.family import ROOT
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.program.harness import run_passes
 from iree_tuner.program.phases import compiled_to
 from iree_tuner.program.source import Program
@@ -455,7 +456,7 @@ def compare_here(
             element, accumulator = problem.result.element_type, str(problem.workload.types[-1])
             reach = max(reach, problem.workload.reduction_length)
         seen = [
-            _differ(ours, theirs, blank, compare(ours, theirs, element, accumulator, reach))
+            _differ(ours, theirs, blank, compare(ours, theirs, element, Tolerance(accumulator, reach)))
             for ours, theirs in zip(got, expected, strict=True)
         ]
         layers.append(max(seen, key=lambda each: (each.worst, each.relative)))

@@ -14,7 +14,7 @@ from typing import Any
 
 from iree_tuner.compiler.task import UnfitError
 from iree_tuner.compiler.worker import WorkerError
-from iree_tuner.device.bench import Bench, Tolerance
+from iree_tuner.device.bench import Bench
 from iree_tuner.errors import TunerError
 from iree_tuner.kernels.executable import (
     build_kernel_here,
@@ -30,6 +30,7 @@ from iree_tuner.kernels.site import Site
 from iree_tuner.kernels.spec import write_reproducer_here
 from iree_tuner.measure.candidate import Built
 from iree_tuner.measure.program import time_program
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import Harness
 from iree_tuner.program.dispatch import Dispatch, fingerprint
@@ -38,8 +39,7 @@ from iree_tuner.program.phases import Compiled, submit_program
 from iree_tuner.program.source import Program
 from iree_tuner.search.orders import FixedOrder
 from iree_tuner.space.configuration import Assignment
-from iree_tuner.store.study import KERNEL, StudyKey
-from iree_tuner.store.trial import Setting, Trial
+from iree_tuner.store.trial import KERNEL, Setting, StudyKey, Trial
 from iree_tuner.targets import Target
 from iree_tuner.tuning.baseline import build_default, time_default, tolerance_of, why_it_fails
 from iree_tuner.tuning.candidate import CompileLimits, setting_on

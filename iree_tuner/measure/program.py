@@ -55,27 +55,21 @@ _FEW = 2  # versions: fewer are not screened
 
 @dataclass(frozen=True)
 class ProgramComparison:
-    """The comparison of a compilation of a program with the default one.
+    """The comparison of a compilation of a program with the default one."""
 
-    Attributes:
-        function: the entry functions that were run.
-        comparison: times of one invocation, of the program and its default; None if there is an error.
-        agreement: whether the results are the same, within the types' tolerance.
-        error: why it was not timed: it does not load or run, killed its process, or has wrong results; or
-            empty.
-        check_s: seconds to load it and compare its results, at each place of the code, without work that is
-            done once for all versions.
-        memory_provided: whether memory for results and temporary values was given to it once
-            (`program.provided_memory`), and not allocated in each call. Calls are then in flight.
-        by_case: if the program was run with several sizes, the name and comparison of each.
-    """
-
-    function: str
+    function: str  # the entry functions that were run
+    # times of one invocation, of the program and its default; None if there is an error
     comparison: Comparison | None
-    agreement: Agreement
+    agreement: Agreement  # whether the results are the same, within the types' tolerance
+    # why it was not timed: it does not load or run, killed its process, or has wrong results; or empty
     error: str = ""
+    # seconds to load it and compare its results, at each place of the code, without work that is done once
+    # for all versions
     check_s: float = 0.0
+    # whether memory for results and temporary values was given to it once (`program.provided_memory`), and
+    # not allocated in each call; calls are then in flight
     memory_provided: bool = False
+    # if the program was run with several sizes, the name and comparison of each
     by_case: tuple[tuple[str, ProgramComparison], ...] = ()
 
     @property
@@ -407,15 +401,8 @@ def run_program(
 ) -> Ran:  # fmt: skip
     """Run a program, keep its results in a folder, and compare them with another compilation's.
 
-    Args:
-        vmfb: the program.
-        folder: where results are written, `result_N.npy`.
-        device: device URI.
-        workers: the measuring worker.
-        run: functions, inputs and parameters.
-        default: the program as the compiler makes it; empty for no comparison.
-        depth: where errors of its results come from.
-        widened: see `compare_programs`.
+    Results are written to `folder` as `result_N.npy`. `default` is the program as the compiler makes it;
+    empty for no comparison. For the other arguments, see `compare_programs`.
 
     Raises:
         TunerError: one of them does not run; or the results cannot be written.

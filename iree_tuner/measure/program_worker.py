@@ -49,26 +49,17 @@ class Failed:
 
 @dataclass(frozen=True)
 class Table:
-    """Programs that take turns.
+    """Programs that take turns."""
 
-    Attributes:
-        paths: their VM modules, the default's first.
-        device: device URI.
-        run: how each is run.
-        marker: a file with the number of the running program, for when this process dies.
-        batch_s: least length of a sample, in seconds.
-        for_host: the same program for this machine's processor, which decides if results differ; or empty.
-        widened: the same program with f32 for narrow floats (`program.widened`); or empty.
-        runtimes: for each path, flags of the runtime that its device is opened with.
-    """
-
-    paths: tuple[str, ...]
-    device: str
-    run: ProgramRun
-    marker: str
-    batch_s: float = 0.05
+    paths: tuple[str, ...]  # their VM modules, the default's first
+    device: str  # device URI
+    run: ProgramRun  # how each is run
+    marker: str  # a file with the number of the running program, for when this process dies
+    batch_s: float = 0.05  # least length of a sample, in seconds
+    # the same program for this machine's processor, which decides if results differ; or empty
     for_host: str = ""
-    widened: str = ""
+    widened: str = ""  # the same program with f32 for narrow floats (`program.widened`); or empty
+    # for each path, flags of the runtime that its device is opened with
     runtimes: tuple[RuntimeFlags, ...] = ()
 
 
@@ -106,42 +97,27 @@ def default_here(table: Table, depth: ErrorDepth | None = None) -> str | Failed:
 
 @dataclass(frozen=True)
 class Output:
-    """A result of a program.
+    """A result of a program."""
 
-    Attributes:
-        path: of the .npy file.
-        shape: of the tensor.
-        element_type: as NumPy names it.
-        least, greatest, mean: of its values; NaN if there are none.
-        first: the first values, in row-major order.
-    """
-
-    path: str
-    shape: tuple[int, ...]
-    element_type: str
-    least: float
+    path: str  # of the .npy file
+    shape: tuple[int, ...]  # of the tensor
+    element_type: str  # as NumPy names it
+    least: float  # `least`, `greatest`, `mean`: of its values; NaN if there are none
     greatest: float
     mean: float
-    first: tuple[float, ...]
+    first: tuple[float, ...]  # the first values, in row-major order
 
 
 @dataclass(frozen=True)
 class Ran:
-    """A program that ran.
+    """A program that ran."""
 
-    Attributes:
-        function: the entry functions, in order.
-        outputs: their results, in files.
-        checks: for each of the program's own checks, its function and why it fails; empty if it passes.
-        overwrites: that invocations change constants of the program; or empty.
-        agreement: with another compilation of it, or None.
-    """
-
-    function: str
-    outputs: tuple[Output, ...]
+    function: str  # the entry functions, in order
+    outputs: tuple[Output, ...]  # their results, in files
+    # for each of the program's own checks, its function and why it fails; empty if it passes
     checks: tuple[str, ...] = ()
-    overwrites: str = ""
-    agreement: Agreement | None = None
+    overwrites: str = ""  # that invocations change constants of the program; or empty
+    agreement: Agreement | None = None  # with another compilation of it, or None
 
 
 def save_here(table: Table, index: int, folder: str) -> Ran | Failed:

@@ -26,40 +26,25 @@ class SampleSource(Protocol):
 
 @dataclass(frozen=True)
 class ScreenPlan:
-    """How a candidate is screened.
+    """How a candidate is screened."""
 
-    Attributes:
-        batch_s: least length of a batch, in seconds.
-        least: samples at least.
-        most: samples at most.
-        precision: it ends when the three least samples differ relatively by no more.
-        checked: whether its results are also checked.
-        for_check: the executable whose results are checked, if it is another one (`Built.for_check`).
-    """
-
-    batch_s: float = 0.005
-    least: int = 3
-    most: int = 12
-    precision: float = 0.02
-    checked: bool = True
+    batch_s: float = 0.005  # least length of a batch, in seconds
+    least: int = 3  # samples at least
+    most: int = 12  # samples at most
+    precision: float = 0.02  # it ends when the three least samples differ relatively by no more
+    checked: bool = True  # whether its results are also checked
+    # the executable whose results are checked, if it is another one (`Built.for_check`)
     for_check: bytes = b""
 
 
 @dataclass(frozen=True)
 class Screened:
-    """Samples of one candidate, in microseconds.
+    """Samples of one candidate, in microseconds."""
 
-    Attributes:
-        samples_us: the samples that count.
-        discarded: how many do not, because the device throttled or changed its clock.
-        too_slow: whether it was given up after its first samples.
-        disturbed: whether the device was disturbed all the time, so that disturbed samples count.
-    """
-
-    samples_us: tuple[float, ...]
-    discarded: int
-    too_slow: bool
-    disturbed: bool = False
+    samples_us: tuple[float, ...]  # the samples that count
+    discarded: int  # how many do not, because the device throttled or changed its clock
+    too_slow: bool  # whether it was given up after its first samples
+    disturbed: bool = False  # whether the device was disturbed all the time, so that disturbed samples count
 
 
 def screen(source: SampleSource, sensors: Sensors, plan: ScreenPlan, limit_us: float | None) -> Screened:

@@ -42,29 +42,22 @@ class Comparison:
     """The comparison of an executable with the default, from paired samples in one or more groups.
 
     The samples of a group are taken with the code at one address in memory (see `measure.candidate`).
-
-    Attributes:
-        default_us: the median time of the default over all groups, in microseconds.
-        candidate_us: the median time of the candidate.
-        speedup: the geometric mean of `by_group`.
-        interval: the confidence interval of the speedup: `CONFIDENCE_Z` standard errors to both sides, which
-            is a nominal level of 98 %.
-        floor_speedup: the geometric mean over the groups of the ratios of the lower quartiles, which noise
-            affects less than the medians.
-        by_group: the ratio default / candidate of each group (see `compare_rows`).
-        verdict: `win` or `lose` if the whole interval is farther from 1 than one percent, and the lower
-            quartiles agree. Otherwise `tie`.
-        pairs: the number of pairs in all groups.
     """
 
-    default_us: float
-    candidate_us: float
-    speedup: float
+    default_us: float  # the median time of the default over all groups, in microseconds
+    candidate_us: float  # the median time of the candidate
+    speedup: float  # the geometric mean of `by_group`
+    # the confidence interval of the speedup: `CONFIDENCE_Z` standard errors to both sides, which is a nominal
+    # level of 98 %
     interval: tuple[float, float]
+    # the geometric mean over the groups of the ratios of the lower quartiles, which noise affects less than
+    # the medians
     floor_speedup: float
-    by_group: tuple[float, ...]
+    by_group: tuple[float, ...]  # the ratio default / candidate of each group (see `compare_rows`)
+    # `win` or `lose` if the whole interval is farther from 1 than one percent, and the lower quartiles agree.
+    # Otherwise `tie`.
     verdict: Verdict
-    pairs: int
+    pairs: int  # the number of pairs in all groups
 
 
 def times_of(comparison: Comparison | None) -> str:
@@ -264,20 +257,14 @@ _FIRST = 64  # pairs before the first decision; it is repeated at twice as many,
 
 @dataclass(frozen=True)
 class JudgePlan:
-    """How a comparison is made.
+    """How a comparison is made."""
 
-    Attributes:
-        rounds: the most pairs for each candidate, over all places.
-        seconds: time limit; the pace of the rounds so far decides how many fit. `LEAST_PAIRS` are taken in
-            any case, or `FAR_PAIRS` if rounds are long and these decide about the fastest candidate.
-        hope: a gain that is not given up while it is possible; smaller ones may be.
-        fixed: all rounds are taken at each place, whatever they show.
-    """
-
-    rounds: int
+    rounds: int  # the most pairs for each candidate, over all places
+    # time limit; the pace of the rounds so far decides how many fit. `LEAST_PAIRS` are taken in any case, or
+    # `FAR_PAIRS` if rounds are long and these decide about the fastest candidate.
     seconds: float = 120.0
-    hope: float = 0.03
-    fixed: bool = False
+    hope: float = 0.03  # a gain that is not given up while it is possible; smaller ones may be
+    fixed: bool = False  # all rounds are taken at each place, whatever they show
 
 
 def judge(

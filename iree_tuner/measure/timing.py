@@ -20,10 +20,9 @@ from iree_tuner.compiler.task import SpentError
 from iree_tuner.device.bench import Bench, JointBench
 from iree_tuner.device.data import forget_values
 from iree_tuner.device.device_facts import copies_for, memory_bytes
-from iree_tuner.device.memory import Arena, Memory, Recent
+from iree_tuner.device.memory import Arena, LoadedDispatch, Memory, Recent
 from iree_tuner.device.numerics import Agreement
 from iree_tuner.device.outcome import UNKNOWN, Outcome, Readings, Sensors
-from iree_tuner.device.runner import LoadedDispatch
 from iree_tuner.device.sensors import sensors_for
 from iree_tuner.measure.sampling import Batches, ScreenPlan, call_cost, interleave, screen
 from iree_tuner.program.bindings import Harness
@@ -53,29 +52,18 @@ class DeviceError(SpentError):
 
 @dataclass(frozen=True)
 class Timed:
-    """Samples of one executable, or why there are none.
+    """Samples of one executable, or why there are none."""
 
-    Attributes:
-        outcome: `ok`, or how it ended.
-        samples_us: device time of one run, one value a batch, in microseconds.
-        message: the reason of a failure; see `Trial.corrects`.
-        seconds: time in the worker.
-        check_s: the part of it for its results: generating inputs, computing correct results, comparing.
-        worst: largest error as a multiple of its tolerance; None if it was not checked.
-        readings: the sensors' readings during the measurement.
-        repeats: runs in a batch.
-        copies: copies of the data that the runs rotated through.
-    """
-
-    outcome: Outcome
-    samples_us: tuple[float, ...] = ()
-    message: str = ""
-    seconds: float = 0.0
+    outcome: Outcome  # `ok`, or how it ended
+    samples_us: tuple[float, ...] = ()  # device time of one run, one value a batch, in microseconds
+    message: str = ""  # the reason of a failure; see `Trial.corrects`
+    seconds: float = 0.0  # time in the worker
+    # the part of it for its results: generating inputs, computing correct results, comparing
     check_s: float = 0.0
-    worst: float | None = None
-    readings: Readings = UNKNOWN
-    repeats: int = 0
-    copies: int = 0
+    worst: float | None = None  # largest error as a multiple of its tolerance; None if it was not checked
+    readings: Readings = UNKNOWN  # the sensors' readings during the measurement
+    repeats: int = 0  # runs in a batch
+    copies: int = 0  # copies of the data that the runs rotated through
 
 
 class _Stopwatch:

@@ -10,8 +10,9 @@ from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, preprocessing_transform
 
 from iree_tuner.ops import matching
-from iree_tuner.ops.family import ROOT, Chain, MatchOp, ProductFamily, Sums
+from iree_tuner.ops.family import ROOT, Chain, MatchOp, ProductFamily
 from iree_tuner.ops.structure import indexing_maps, structure, workload_of
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.ops.workload import Workload
 
 ROLES = ("batch", "m", "n", "k1", "k2")
@@ -73,11 +74,11 @@ class Attention(ProductFamily):
         sizes = {role: float(math.prod(workload.sizes(role))) for role in ROLES}
         return 2.0 * sizes["batch"] * sizes["m"] * sizes["k2"] * (sizes["k1"] + sizes["n"])
 
-    def sums(self, workload: Workload) -> Sums:
+    def sums(self, workload: Workload) -> Tolerance:
         """Probabilities are rounded to the type of the values that they are multiplied by."""
         keys = math.prod(workload.sizes("k2"))
         kinds = tuple(map(str, workload.types))
-        return Sums(kinds[-1], workload.reduction_length, kinds[_VALUES], keys, softmax=True)
+        return Tolerance(kinds[-1], workload.reduction_length, kinds[_VALUES], keys, softmax=True)
 
     def chain(self, workload: Workload) -> Chain | None:
         inner, keys, columns = (workload.role(role) for role in ("k1", "k2", "n"))

@@ -15,6 +15,7 @@ from iree_tuner.installed import members
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.scalar_body import facts_of
 from iree_tuner.ops.structure import structure
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.ops.workload import Workload
 
 _NO_ARITHMETIC = ("constant", "extf", "truncf", "index_cast", "sitofp", "uitofp", "fptosi", "extsi", "extui",
@@ -23,37 +24,15 @@ _NO_ARITHMETIC = ("constant", "extf", "truncf", "index_cast", "sitofp", "uitofp"
 
 @dataclass(frozen=True)
 class MatchOp:
-    """A match op of the compiler's, `transform.iree.match.<name>`, for ops of one family.
-
-    Attributes:
-        yields: the roles whose sizes it yields, in order, in the words of its documentation.
-        parameters: other lists that it yields after them: `strides`.
-        operands: its names of the operands; most have an attribute for their element type, `lhs_type`.
-        op: the only op that it takes; empty for every op of linalg that has these roles.
-        operand_count: of this op without a mask.
-    """
+    """A match op of the compiler's, `transform.iree.match.<name>`, for ops of one family."""
 
     name: str
-    yields: tuple[str, ...]
-    parameters: tuple[str, ...] = ()
+    yields: tuple[str, ...]  # the roles whose sizes it yields, in order, in the words of its documentation
+    parameters: tuple[str, ...] = ()  # other lists that it yields after them: `strides`
+    # its names of the operands; most have an attribute for their element type, `lhs_type`
     operands: tuple[str, ...] = ()
-    op: str = ""
-    operand_count: int = 0
-
-
-@dataclass(frozen=True)
-class Sums:
-    """The properties of a result's computation that decide how much results may differ.
-
-    `length` values are summed in `accumulator_type`. If the op computes factors of the last sum itself,
-    `factors` in one result are rounded to `factor_type`; with `softmax`, they are probabilities.
-    """
-
-    accumulator_type: str
-    length: int
-    factor_type: str = ""
-    factors: int = 1
-    softmax: bool = False
+    op: str = ""  # the only op that it takes; empty for every op of linalg that has these roles
+    operand_count: int = 0  # of this op without a mask
 
 
 @dataclass(frozen=True)
@@ -103,7 +82,6 @@ class OpFamily(Protocol):
         SSA names and discardable attributes are not used. Loops must be static, or dynamic ones that the
         matcher can check against their bounds; the latter's sizes are 0 until a size is chosen for them.
         """
-        ...
 
     def locate(self, op: ir.Operation, workload: Workload) -> Mapping[str, ir.Operation]:
         """Operations of the dispatch by label: `root`, which is `op`, and the workload's companions."""
@@ -142,12 +120,12 @@ class OpFamily(Protocol):
         """The type of the multiplied elements; of an op that does not multiply, of its result."""
         return workload.types[-1] if workload.types else None
 
-    def sums(self, workload: Workload) -> Sums:
-        """How results come about: the tolerance of comparisons follows from it.
+    def sums(self, workload: Workload) -> Tolerance:
+        """How much results may differ.
 
         By default the op reduces into its last operand, in that operand's type.
         """
-        return Sums(str(workload.types[-1]) if workload.types else "f32", workload.reduction_length)
+        return Tolerance(str(workload.types[-1]) if workload.types else "f32", workload.reduction_length)
 
     def chain(self, workload: Workload) -> Chain | None:
         """The two products that the op consists of, with exponentials between them; None for any other op."""

@@ -59,29 +59,22 @@ class Workload:
     """A dispatch's root op: everything that a matcher compares and a search space is built from.
 
     Workloads that differ only in the sizes that stand for dynamic loops are equal: one matcher finds both.
-
-    Attributes:
-        op: its name for people and file names: `matmul`, `batch_matmul`, `conv`, `softmax`.
-        loops: sizes; for a dynamic loop the size that stands for all of its sizes, 0 until one is chosen.
-        types: element types of the operands, results' inits last: f16, f16, f32.
-        maps: indexing maps, one an operand.
-        roles: the loops of each role: `(("m", (0,)), ("n", (1,)), ("k", (2,)))`.
-        parameters: integers other than sizes: `(("strides", (1, 1)), ("dilations", (1, 1)))`.
-        companions: other ops that are configured with the root op.
-        dag: for families that match by structure, the ops to match as the text of a module, canonical.
-        prologue: passes that must have run for the op to look like this; a spec for it runs them first.
     """
 
     family: str
-    op: str
+    op: str  # its name for people and file names: `matmul`, `batch_matmul`, `conv`, `softmax`
+    # sizes; for a dynamic loop the size that stands for all of its sizes, 0 until one is chosen
     loops: tuple[int, ...]
     iterators: tuple[Iterator, ...]
-    types: tuple[ElementType, ...]
-    maps: tuple[IndexingMap, ...]
+    types: tuple[ElementType, ...]  # element types of the operands, results' inits last: f16, f16, f32
+    maps: tuple[IndexingMap, ...]  # indexing maps, one an operand
+    # the loops of each role: `(("m", (0,)), ("n", (1,)), ("k", (2,)))`
     roles: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    # integers other than sizes: `(("strides", (1, 1)), ("dilations", (1, 1)))`
     parameters: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    companions: tuple[Companion, ...] = ()
-    dag: str = ""
+    companions: tuple[Companion, ...] = ()  # other ops that are configured with the root op
+    dag: str = ""  # for families that match by structure, the ops to match as the text of a module, canonical
+    # passes that must have run for the op to look like this; a spec for it runs them first
     prologue: tuple[str, ...] = ()
     dynamic: tuple[DynamicLoop, ...] = ()
 

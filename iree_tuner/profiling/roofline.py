@@ -22,12 +22,13 @@ from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.linalg import generic, named
 from iree_tuner.compiler.versions import installed
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.device.bench import Bench, Tolerance
+from iree_tuner.device.bench import Bench
 from iree_tuner.device.device_facts import DeviceFacts
 from iree_tuner.errors import TunerError
-from iree_tuner.measure.builder import Builder
+from iree_tuner.measure.candidate import Builder
 from iree_tuner.measure.measurer import Measurer
 from iree_tuner.ops.element_type import ElementType
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
 from iree_tuner.space.llvm_cpu.attributes import LOWERING_CONFIG, cpu_configuration, pipeline

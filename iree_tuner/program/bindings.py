@@ -51,21 +51,18 @@ class Harness:
 
     `function(n: i32, copies: i32, first: i32, buffer: !hal.buffer)`: iteration i uses copy `(first + i) mod
     copies` of all bindings; copies lie `stride` bytes apart, and there is at least one.
-
-    Attributes:
-        buffer_bytes: size of one copy of all bindings; `bindings` are their places in it.
-        inputs: for a problem alone, the binding of each input; empty if they are in the same order.
-        bounded: whether a function limits results after they are summed (`ops.scalar_body.bounds_sums`).
-        unclear: ops through which indices could not be followed to the dispatch's inputs, so that generated
-            ones may be invalid.
     """
 
     module: bytes
     function: str
-    buffer_bytes: int
+    buffer_bytes: int  # size of one copy of all bindings; `bindings` are their places in it
     bindings: tuple[Binding, ...]
+    # for a problem alone, the binding of each input; empty if they are in the same order
     inputs: tuple[int, ...] = ()
+    # whether a function limits results after they are summed (`ops.scalar_body.bounds_sums`)
     bounded: bool = False
+    # ops through which indices could not be followed to the dispatch's inputs, so that generated ones may be
+    # invalid
     unclear: tuple[str, ...] = ()
 
     @property

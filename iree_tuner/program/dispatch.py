@@ -44,26 +44,20 @@ class Carried:
 
 @dataclass(frozen=True)
 class Dispatch:
-    """One executable entry point of a program.
+    """One executable entry point of a program."""
 
-    Attributes:
-        name: the export's name, which the compiler derives from the program.
-        workload: its root op, or None with the `reason` why it cannot be tuned.
-        harness: how to run it alone; None if it depends on sizes known only at run time.
-        default: the lowering config that the compiler picks for the root op, printed, like `pipeline` (the
-            translation info) and `decomposition` (of an attention's two matrix multiplications).
-        carried: configurations that its ops had in a program that was read for them (`program.carried`).
-    """
-
-    name: str
+    name: str  # the export's name, which the compiler derives from the program
     calls: CallCount
-    workload: Workload | None
+    workload: Workload | None  # its root op, or None with the `reason` why it cannot be tuned
     reason: str = ""
-    harness: Harness | None = None
+    harness: Harness | None = None  # how to run it alone; None if it depends on sizes known only at run time
+    # the lowering config that the compiler picks for the root op, printed, like `pipeline` (the translation
+    # info) and `decomposition` (of an attention's two matrix multiplications)
     default: str = ""
     pipeline: str = ""
     limits: Limits = field(default_factory=CpuLimits)
     decomposition: str = ""
+    # configurations that its ops had in a program that was read for them (`program.carried`)
     carried: tuple[Carried, ...] = ()
 
     @property

@@ -51,8 +51,8 @@ class _DumpedCall:
 def lifted(data: bytes, name: str) -> bytes:
     """The program that calls the dumped dispatches, as bytecode; the data itself if it is not a dump.
 
-    Raises:
-        TunerError: a dispatch cannot be called: the dump lacks sizes that it takes, or it works on buffers.
+    Raises TunerError if a dispatch cannot be called: the dump lacks sizes that it takes, or it works on
+    buffers.
     """
     try:
         module = parse_module(data, new_context(), name)

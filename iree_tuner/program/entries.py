@@ -40,18 +40,13 @@ _CALLS = ("func.call", "util.call")
 
 @dataclass(frozen=True)
 class Feed:
-    """The use of an argument.
+    """The use of an argument."""
 
-    Attributes:
-        summed: the number of its values in one result of the products that it is a weight of; 0 for none.
-        positive: whether a root, a logarithm or a normalisation needs it to be.
-        fraction: whether one minus it must be positive too: a probability.
-        values: the integers that the program's uses allow (`program.valid`), if these restrict it.
-    """
-
+    # the number of its values in one result of the products that it is a weight of; 0 for none
     summed: int = 0
-    positive: bool = False
-    fraction: bool = False
+    positive: bool = False  # whether a root, a logarithm or a normalisation needs it to be
+    fraction: bool = False  # whether one minus it must be positive too: a probability
+    # the integers that the program's uses allow (`program.valid`), if these restrict it
     values: Interval | None = None
 
 

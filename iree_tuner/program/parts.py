@@ -118,49 +118,36 @@ class Value:
 
 @dataclass(frozen=True)
 class ProgramPart:
-    """A dispatch as a function; or, with `dispatch` empty, code around dispatches that others read.
-
-    Attributes:
-        reads: numbers of the values that it takes, in order; `writes` of those that it makes.
-        inner: dispatches before it whose results cannot be handed over, and that are run in it again.
-        rounds_in: the narrow float type that its bodies compute in with more than one op, if any: a processor
-            without such arithmetic rounds elsewhere.
-        bounded: whether a function limits results after they are summed (`ops.scalar_body.bounds_sums`).
-        only_if: numbers of conditions, with the values on which the program runs it.
-    """
+    """A dispatch as a function; or, with `dispatch` empty, code around dispatches that others read."""
 
     function: str
     dispatch: str
-    reads: tuple[int, ...]
+    reads: tuple[int, ...]  # numbers of the values that it takes, in order; `writes` of those that it makes
     writes: tuple[int, ...]
+    # dispatches before it whose results cannot be handed over, and that are run in it again
     inner: tuple[str, ...] = ()
+    # the narrow float type that its bodies compute in with more than one op, if any: a processor without such
+    # arithmetic rounds elsewhere
     rounds_in: str = ""
+    # whether a function limits results after they are summed (`ops.scalar_body.bounds_sums`)
     bounded: bool = False
+    # numbers of conditions, with the values on which the program runs it
     only_if: tuple[tuple[int, bool], ...] = ()
 
 
 @dataclass(frozen=True)
 class Parts:
-    """Functions of a program in parts; `functions` and `parts` are in the order of a run.
+    """Functions of a program in parts; `functions` and `parts` are in the order of a run."""
 
-    Attributes:
-        vmfb: the VM module.
-        values: all of them; the first are the functions' arguments.
-        takes: the function and the number of each of these arguments.
-        parts: the dispatches that can be called, and code around them.
-        results: the part that makes the program's own results of values, if possible; it `writes` nothing.
-        left_out: why some dispatches are not parts, each once.
-        repeats: whether the program runs some dispatches in loops or branches.
-    """
-
-    vmfb: bytes
+    vmfb: bytes  # the VM module
     functions: tuple[str, ...]
-    values: tuple[Value, ...]
-    takes: tuple[tuple[str, int], ...]
-    parts: tuple[ProgramPart, ...]
+    values: tuple[Value, ...]  # all of them; the first are the functions' arguments
+    takes: tuple[tuple[str, int], ...]  # the function and the number of each of these arguments
+    parts: tuple[ProgramPart, ...]  # the dispatches that can be called, and code around them
+    # the part that makes the program's own results of values, if possible; it `writes` nothing
     results: ProgramPart | None
-    left_out: tuple[str, ...]
-    repeats: bool = False
+    left_out: tuple[str, ...]  # why some dispatches are not parts, each once
+    repeats: bool = False  # whether the program runs some dispatches in loops or branches
 
     @property
     def whole(self) -> bool:

@@ -55,20 +55,16 @@ class FlowStep:
 
 
 class FlowSteps:
-    """The steps of functions of a module, one function after another.
-
-    Attributes:
-        before: for an op around others, the globals that it uses, and their values before it.
-        left_out: why some dispatches are not met, each once.
-        repeats: whether dispatches are in loops or branches.
-    """
+    """The steps of functions of a module, one function after another."""
 
     def __init__(self, module: ir.Module, functions: Sequence[ir.Operation]) -> None:
         self.found: list[FlowStep] = []
+        # for an op around others, the globals that it uses, and their values before it
         self.before: dict[ir.Operation, State] = {}
         self._unknown = set[ir.Value]()
-        self.left_out: dict[str, None] = {}
+        self.left_out: dict[str, None] = {}  # why some dispatches are not met, each once
         firsts = ((function, function.regions[0].blocks[0]) for function in functions)
+        # whether dispatches are in loops or branches
         self.repeats = any(op.block != block for each, block in firsts for op in dispatches(each))
         self.globals = mutable_globals(module)
         self._same: dict[ir.Value, ir.Value] = {}

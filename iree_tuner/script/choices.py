@@ -40,8 +40,7 @@ from iree_tuner.space.expressions import require
 from iree_tuner.space.space import Space
 from iree_tuner.spec.io import embed
 from iree_tuner.store.reproducer import FailedCandidate, write_reproducer
-from iree_tuner.store.study import StudyKey
-from iree_tuner.store.trial import Trial
+from iree_tuner.store.trial import StudyKey, Trial
 from iree_tuner.targets import Target
 from iree_tuner.tuning.baseline import time_default, why_it_fails
 from iree_tuner.tuning.candidate import CompileLimits, setting_on

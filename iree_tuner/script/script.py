@@ -73,10 +73,8 @@ def load_script(source: str | os.PathLike[str]) -> Script:
     """Read a script: a path, or the name of one that ships.
 
     Sequences that it declares (`transform.named_sequence private @x(...)`, without a body) are taken from the
-    library in transforms/library; its own sequences go before the library's.
-
-    Raises:
-        TunerError: it is missing, empty or not MLIR, includes an unknown sequence, or has no entry.
+    library in transforms/library; its own sequences go before the library's. Raises TunerError if it is
+    missing, empty or not MLIR, includes an unknown sequence, or has no entry.
     """
     path = _find(source)
     context = new_context()
@@ -167,8 +165,7 @@ class ScriptKnob:
 def read_knobs(module: ir.Module) -> tuple[ScriptKnob, ...]:
     """The knobs of a script, in its order. Equal declarations of a name are one knob.
 
-    Raises:
-        TunerError: a knob without values, with another default, or that divides a name that is not a knob.
+    Raises TunerError for one without values, with another default, or that divides what is not a knob.
     """
     found: dict[str, ScriptKnob] = {}
     declared = [(op, _knob(op)) for op in _constants(module)]

@@ -38,7 +38,6 @@ class Strategy(Protocol):
 
     def tell(self, results: Sequence[Result]) -> None:
         """Report results of proposed assignments, in any order."""
-        ...
 
 
 Factory = Callable[[Landscape, int, Assignment | None], Strategy]

@@ -146,28 +146,21 @@ Subject = TypeVar("Subject")
 
 @dataclass(frozen=True)
 class Ruling(Generic[Subject]):
-    """How the asserts of one kind of space are taken, and what is asserted instead of some.
-
-    Attributes:
-        reason: where in the compiler that is decided.
-        applies: whether a space is of the kind.
-        rules: patterns of the messages of asserts that are rules; None for all but `nothing`.
-        nothing: the same of asserts that do not describe the compiler, or that `extend` replaces.
-        extend: adds asserts, which are rules.
-        settle: turns the knobs' values into the ones that the compiler uses.
-        only_where: patterns of two messages: asserts of the first count only if the second hold.
-        releases: of the compiler, with which it has been checked.
-    """
+    """How the asserts of one kind of space are taken, and what is asserted instead of some."""
 
     name: str
-    reason: str
-    applies: Callable[[Subject], bool]
+    reason: str  # where in the compiler that is decided
+    applies: Callable[[Subject], bool]  # whether a space is of the kind
+    # patterns of the messages of asserts that are rules; None for all but `nothing`
     rules: tuple[str, ...] | None = None
+    # the same of asserts that do not describe the compiler, or that `extend` replaces
     nothing: tuple[str, ...] = ()
-    extend: Callable[[Subject], None] | None = None
+    extend: Callable[[Subject], None] | None = None  # adds asserts, which are rules
+    # turns the knobs' values into the ones that the compiler uses
     settle: Callable[[Subject, Mapping[str, int]], Mapping[str, int]] | None = None
+    # patterns of two messages: asserts of the first count only if the second hold
     only_where: tuple[str, str] | None = None
-    releases: tuple[str, ...] = ("3.13",)
+    releases: tuple[str, ...] = ("3.13",)  # of the compiler, with which it has been checked
 
     def force(self, message: str) -> Force:
         """The effect of breaking one of the space's own asserts."""

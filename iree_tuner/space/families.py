@@ -29,8 +29,12 @@ from iree_tuner.space.llvm_cpu.root_ops import (
 )
 from iree_tuner.space.providers import SpaceProvider, SpaceRequest
 from iree_tuner.space.spirv.matmul import cooperative_constraints, promote_constraints
-from iree_tuner.space.spirv.reduce import reduce_constraints
-from iree_tuner.space.spirv.tiling import Unrolled, distribute_constraints, vectorize_constraints
+from iree_tuner.space.spirv.tiling import (
+    Unrolled,
+    distribute_constraints,
+    reduce_constraints,
+    vectorize_constraints,
+)
 from iree_tuner.targets import CpuLimits, GpuLimits
 
 CpuBuilder = Callable[[Workload, CpuLimits, ir.Context], ir.Module]

@@ -23,28 +23,20 @@ FLAGS = "flags"
 
 @dataclass(frozen=True)
 class Provenance:
-    """The origin of a configuration, and its gain there.
+    """The origin of a configuration, and its gain there."""
 
-    Attributes:
-        speedup: default's time over the tuned time, above 1 for a gain; `interval` is of it
-            (`measure.statistics.Comparison`).
-        default_us: median time of the compiler's own choice; `tuned_us` with this configuration.
-        samples: number of paired measurements.
-        chip: the vendor's name of the device (a URI) that it was measured on.
-        date: day of the measurement, `2026-11-21`.
-        dispatch: its name in the program that was tuned.
-    """
-
+    # default's time over the tuned time, above 1 for a gain; `interval` is of it
+    # (`measure.statistics.Comparison`)
     speedup: float
     interval: tuple[float, float]
-    default_us: float
+    default_us: float  # median time of the compiler's own choice; `tuned_us` with this configuration
     tuned_us: float
-    samples: int = 0
+    samples: int = 0  # number of paired measurements
     device: str = ""
-    chip: str = ""
+    chip: str = ""  # the vendor's name of the device (a URI) that it was measured on
     compiler: str = ""
-    date: str = ""
-    dispatch: str = ""
+    date: str = ""  # day of the measurement, `2026-11-21`
+    dispatch: str = ""  # its name in the program that was tuned
 
 
 @dataclass(frozen=True)

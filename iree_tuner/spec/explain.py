@@ -40,25 +40,19 @@ class AttributeSetting:
 
 @dataclass(frozen=True)
 class ExplainedEntry:
-    """One matcher, explained; or ops that a spec finds without one.
+    """One matcher, explained; or ops that a spec finds without one."""
 
-    Attributes:
-        matcher: its name; the location of a sequence that sets something itself.
-        sizes: by role; -1 stands for any, also for one that is known only at run time.
-        types: of elements, or for ops matched by structure those of the inputs and the result.
-        settings: all attributes that are set; `pipeline` is the code generation pipeline among them.
-        workload: key of the workload it was built for, None for specs that were not built here.
-        conditions: further requirements of operands, in words: `operand 0: dim 0 is a multiple of 128`.
-    """
-
-    matcher: str
+    matcher: str  # its name; the location of a sequence that sets something itself
     op: str
+    # by role; -1 stands for any, also for one that is known only at run time
     sizes: tuple[tuple[str, tuple[int, ...]], ...]
-    types: tuple[str, ...]
+    types: tuple[str, ...]  # of elements, or for ops matched by structure those of the inputs and the result
     pipeline: str
+    # all attributes that are set; `pipeline` is the code generation pipeline among them
     settings: tuple[AttributeSetting, ...]
-    workload: str | None
+    workload: str | None  # key of the workload it was built for, None for specs that were not built here
     provenance: Provenance | None
+    # further requirements of operands, in words: `operand 0: dim 0 is a multiple of 128`
     conditions: tuple[str, ...] = ()
 
 

@@ -3,7 +3,6 @@
 from iree_tuner.store.causes import StoreError
 from iree_tuner.store.lines import write_rescue
 from iree_tuner.store.store import Store
-from iree_tuner.store.study import StudyKey
-from iree_tuner.store.trial import Setting, Trial
+from iree_tuner.store.trial import Setting, StudyKey, Trial
 
 __all__ = ["Setting", "Store", "StoreError", "StudyKey", "Trial", "write_rescue"]

@@ -18,7 +18,6 @@ from datetime import UTC, datetime
 from typing import cast
 
 from iree_tuner.device.outcome import Outcome
-from iree_tuner.store import study as studies
 from iree_tuner.store.causes import stored_json, undamaged
 from iree_tuner.store.queries import key_of
 from iree_tuner.store.record import body_of, body_text
@@ -34,14 +33,8 @@ from iree_tuner.store.rows import (
     trial_from_row,
     trial_to_json,
 )
-from iree_tuner.store.store import (
-    NEWEST_LAST,
-    Store,
-    insert,
-    insert_study,
-    insert_trial,
-)
-from iree_tuner.store.trial import Trial
+from iree_tuner.store.store import NEWEST_LAST, Store, insert, insert_study, insert_trial
+from iree_tuner.store.trial import Trial, from_json
 
 Record = Mapping[str, object]
 
@@ -144,7 +137,7 @@ class _Loader:
         return self.studies[study], self.runs[run]
 
     def _study(self, record: Record) -> None:
-        key = studies.from_json(cast("Record", record["key"]))
+        key = from_json(cast("Record", record["key"]))
         before = self.connection.execute("SELECT count(*) FROM studies").fetchone()[0]
         self.studies[text_in(record, "study")] = insert_study(self.connection, key)
         after = self.connection.execute("SELECT count(*) FROM studies").fetchone()[0]

@@ -15,8 +15,7 @@ from iree_tuner.store.exchange import Added, Record, load
 from iree_tuner.store.recordings import from_recording
 from iree_tuner.store.rows import number, trial_to_json
 from iree_tuner.store.store import Store
-from iree_tuner.store.study import StudyKey, to_json
-from iree_tuner.store.trial import Trial
+from iree_tuner.store.trial import StudyKey, Trial, to_json
 
 FORM = 1
 """Version of the lossless form, in the first line of each file."""
@@ -48,8 +47,7 @@ def write_rescue(path: str | Path, rows: Sequence[tuple[StudyKey, Trial]]) -> No
 def import_file(store: Store, path: Path) -> Added:
     """Add the contents of a file, all or nothing: the lossless form, or a recording.
 
-    Raises:
-        StoreError: the file cannot be read, or a line is malformed; the location names the line.
+    Raises StoreError if the file cannot be read, or a line is malformed; the location names the line.
     """
     position = [1]
     try:

@@ -16,8 +16,7 @@ from iree_tuner.space.configuration import Assignment
 from iree_tuner.store.causes import StoreError, cause_of, store_errors, stored, stored_json
 from iree_tuner.store.rows import assignment_of, comparison_from_json, trial_from_row
 from iree_tuner.store.store import Store
-from iree_tuner.store.study import StudyKey, from_json
-from iree_tuner.store.trial import Trial
+from iree_tuner.store.trial import StudyKey, Trial, from_json
 
 NEWEST = """
 WITH ranked AS (

@@ -6,12 +6,12 @@ import json
 import math
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import cast, get_args
 
 import msgspec
 
-from iree_tuner.device.outcome import Outcome, Readings
+from iree_tuner.device.outcome import Outcome
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store.causes import stored_json
@@ -25,7 +25,6 @@ COLUMNS = (
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
-_COUNT = "throttled"  # the only reading that is an integer
 _FLOATS = ("baseline_us", "compile_s", "measure_s", "at")
 _TEXTS = ("workload", "message", "digest", "device", "reproducer")
 _IN_JSON = (*_TEXTS, *_FLOATS, "assignment", "outcome", "samples_us", "worst", "readings")
@@ -64,18 +63,8 @@ def trial_from_json(data: Mapping[str, object]) -> Trial:
     """The trial again. Raises KeyError, TypeError or ValueError for other text than `trial_to_json`'s."""
     if data["outcome"] not in OUTCOMES:
         raise ValueError(f"unknown outcome {data['outcome']!r}")
-    readings = cast("Mapping[str, object]", data["readings"])
-    measured = {each.name: optional(readings[each.name]) for each in fields(Readings) if each.name != _COUNT}
-    samples = cast("Sequence[object]", data["samples_us"])
-    return Trial(
-        assignment=assignment_of(data["assignment"]),
-        outcome=data["outcome"],
-        samples_us=tuple(map(number, samples)),
-        worst=optional(data["worst"]),
-        readings=Readings(**measured, throttled=int(number(readings["throttled"]))),  # pyright: ignore
-        **{name: number(data[name]) for name in _FLOATS},  # pyright: ignore[reportArgumentType]
-        **{name: text_in(data, name) for name in _TEXTS},  # pyright: ignore[reportArgumentType]
-    )
+    given = {name: data[name] for name in _IN_JSON} | {"assignment": assignment_of(data["assignment"])}
+    return msgspec.convert(given, Trial, strict=False, from_attributes=True)
 
 
 def comparison_from_json(data: Mapping[str, object]) -> Comparison:

@@ -187,8 +187,7 @@ class Lane:
     def measure(self, operation: Operation, entrants: Sequence[Entrant]) -> list[Row]:
         """Rows of all entrants in their order, without an earlier run's code, which is only compared with.
 
-        Raises:
-            TunerError: the inputs cannot be written.
+        Raises TunerError if the inputs cannot be written.
         """
         inputs, copies = write_inputs(operation, self.scratch), copies_for(operation, self.conditions)
         job = Job(operation, inputs, self.device.place.uri, self.conditions, copies)
@@ -332,27 +331,21 @@ class Watch(Protocol):
 
     def planned(self, operations: int) -> None:
         """This many operations are to be measured, without the known ones."""
-        ...
 
     def working(self, device: str, what: str) -> None:
         """A device begins something that takes a while."""
-        ...
 
     def noted(self, message: str) -> None:
         """A remark."""
-        ...
 
     def measured(self, row: Row) -> None:
         """A row was written."""
-        ...
 
     def done(self, operation: str) -> None:
         """All rows of an operation are there."""
-        ...
 
     def stopping(self) -> None:
         """A signal asks the run to end. Called within its handler: only writes a line."""
-        ...
 
 
 _MOST_LOST = 3
@@ -387,8 +380,7 @@ class DeviceRun:
     def measure(self, item: Item, known: Known) -> Iterator[Row]:
         """Yield the rows of one operation, without known ones.
 
-        Raises:
-            DeviceLostError: the device does not answer any more; the rows until then are right.
+        Raises DeviceLostError if the device does not answer any more; the rows until then are right.
         """
         if self.is_known(item, known):
             return

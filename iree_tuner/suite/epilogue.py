@@ -12,11 +12,10 @@ from dataclasses import dataclass
 
 from iree.compiler import ir
 
-from iree_tuner.device.bench import Tolerance
-from iree_tuner.errors import UsageError
+from iree_tuner.errors import UsageError, did_you_mean
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.suite import tensors
-from iree_tuner.suite.operation import TensorType, did_you_mean
-from iree_tuner.suite.primitives import Primitives, T, Unary
+from iree_tuner.suite.operation import Primitives, T, TensorType, Unary
 from iree_tuner.suite.tensors import INTEGERS, WIDE, element, elementwise, shape_of
 
 FUNCTIONS: dict[str, Unary] = {each: each for each in ("relu", "gelu", "gelu_tanh", "silu")}

@@ -22,8 +22,7 @@ from numpy.lib.stride_tricks import as_strided
 from iree_tuner.compiler.worker import SentPath, WorkerError, Workers
 from iree_tuner.device.data import dtype_of
 from iree_tuner.errors import UsageError
-from iree_tuner.suite.operation import Operation
-from iree_tuner.suite.primitives import (
+from iree_tuner.suite.operation import (
     FILTER_AXES,
     TO_NCHW,
     TO_NHWC,
@@ -32,6 +31,7 @@ from iree_tuner.suite.primitives import (
     ConvLayer,
     ImageLayout,
     Layouts,
+    Operation,
     Reduction,
     Unary,
     Window,

@@ -28,8 +28,7 @@ from iree_tuner.measure.sampling import Batches
 from iree_tuner.suite.backends.backend import Backend, BackendError, Job, Running, first_line
 from iree_tuner.suite.cores import use_cores
 from iree_tuner.suite.kinds.product import Matmul
-from iree_tuner.suite.operation import Operation
-from iree_tuner.suite.primitives import CannotError
+from iree_tuner.suite.operation import CannotError, Operation
 from iree_tuner.suite.tensors import Array, read_array, write_inputs
 from iree_tuner.targets import on_host
 
@@ -108,17 +107,8 @@ _background_loads: dict[str, BackgroundLoad] = {}
 def load_here(backend: Backend, job: Job, expected: str, magnitudes: str, slot: str = "") -> Loaded:
     """Load and compute an operation in place of the slot's earlier one and of other operations.
 
-    One whose result is wrong is not calibrated.
-
-    Args:
-        backend: the process's own.
-        job: what to load, and how it is timed.
-        expected: a .npy file of the expected result, in its type or a wider one; empty for none.
-        magnitudes: one of the expected result for the inputs' absolute values; empty for none.
-        slot: of the version.
-
-    Raises:
-        BackendError: it cannot be loaded.
+    One whose result is wrong is not calibrated. For the arguments, see `BackendHost.load`. Raises
+    BackendError if it cannot be loaded.
     """
     if any(each.job.operation != job.operation for each in _held.values()):
         forget_here()
@@ -144,8 +134,7 @@ def load_here(backend: Backend, job: Job, expected: str, magnitudes: str, slot: 
 def sample_here(pause_s: float, slot: str = "") -> float:
     """Microseconds of one call, from a batch, after a pause and the background load.
 
-    Raises:
-        BackendError: it failed, or nothing is loaded.
+    Raises BackendError if it failed, or nothing is loaded.
     """
     held = _held.get(slot)
     if held is None:
@@ -189,10 +178,7 @@ def _agreement(got: Array, operation: Operation, expected: str, magnitudes: str)
         found = f"got {got.dtype}{list(got.shape)}, expected {dtype}{list(wanted.shape)}"
         return Agreement(False, math.inf, found)
     scale = np.atleast_1d(read_array(magnitudes, result.element_type)) if magnitudes else None
-    return compare(
-        np.atleast_1d(got), np.atleast_1d(wanted), result.element_type, tolerance.accumulator_type,
-        tolerance.reduction_length, scale, factors=(tolerance.factor_type, tolerance.factors),
-    )  # fmt: skip
+    return compare(np.atleast_1d(got), np.atleast_1d(wanted), result.element_type, tolerance, scale)
 
 
 @contextmanager
@@ -272,8 +258,7 @@ class BackendHost:
     def sample(self, pause_s: float = 0.0, slot: str = "") -> float:
         """Microseconds of one call, from a batch of them, after a pause.
 
-        Raises:
-            BackendError: it failed; it has to be loaded again.
+        Raises BackendError if it failed; it has to be loaded again.
         """
         job = self._jobs.get(slot)
         if job is None:

@@ -48,8 +48,7 @@ SOLVER = threading.Lock()
 def tune_apart(program: Program, options: TuningOptions, path: Path) -> None:
     """Tune a program in a process of its own and write flags and spec to a file.
 
-    Raises:
-        TunerError: it cannot be tuned, was interrupted, or its process died.
+    Raises TunerError if it cannot be tuned, was interrupted, or its process died.
     """
     context = mp.get_context("spawn")
     here, there = context.Pipe(duplex=False)

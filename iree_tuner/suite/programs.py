@@ -166,8 +166,7 @@ def write_operation(folder: Path, operation: Operation) -> Path:
 def operations_in(folder: Path) -> list[tuple[Operation, Path]]:
     """The generated operations, by kind and name, each with its program.
 
-    Raises:
-        TunerError: nothing is there, or a file is not as it was written.
+    Raises TunerError if nothing is there, or a file is not as it was written.
     """
     found = [_read(path) for path in sorted((folder / DIALECT).glob(f"*/*/{ARGUMENTS}"))]
     if not found:

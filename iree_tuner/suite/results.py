@@ -246,10 +246,8 @@ def add(results: Results, path: Path) -> int:
     """Append the rows of a run that a history lacks, all at once and without samples; their number.
 
     Of a run that went on after it was added, the new rows are appended. Other writers and readers wait. A
-    part of a line that a killed writer left is removed.
-
-    Raises:
-        TunerError: the run has no rows, or the history cannot be read or written.
+    part of a line that a killed writer left is removed. Raises TunerError if the run has no rows, or the
+    history cannot be read or written.
     """
     if not results.rows:
         raise TunerError(f"run {results.facts.id} has no rows yet")

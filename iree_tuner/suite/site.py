@@ -140,8 +140,7 @@ class Hosts:
 def site_at(scheduler: str | object | None) -> Generator[Hosts]:
     """The devices of a cluster, by its address or a client of dask.distributed; else those of this machine.
 
-    Raises:
-        TunerError: the cluster does not answer, or dask.distributed is not installed.
+    Raises TunerError if the cluster does not answer, or dask.distributed is not installed.
     """
     if scheduler is None:
         yield Hosts()

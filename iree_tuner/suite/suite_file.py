@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.errors import TunerError, UsageError, did_you_mean
 from iree_tuner.files import read_toml
 from iree_tuner.suite.kinds.registry import fields_of, kind_named, make
-from iree_tuner.suite.operation import Operation, Value, did_you_mean
+from iree_tuner.suite.operation import Operation, Value
 from iree_tuner.suite.tensors import FLOATS, INTEGERS, OWN_F8, check_type
 
 # Sweeps: many operations of one kind, of all combinations of their fields' values.
@@ -136,8 +136,7 @@ def suites(f8: str = DEFAULT_F8) -> list[Suite]:
 def load_suite(name: str, f8: str = DEFAULT_F8) -> Suite:
     """A suite that ships, by its name, or a .toml file; `f8` stands for that type, the target's own.
 
-    Raises:
-        TunerError: it does not exist, or has a mistake; the message names table and field.
+    Raises TunerError if it does not exist, or has a mistake; the message names table and field.
     """
     if name.endswith(".toml"):
         return _read(Path(name), f8)

@@ -18,9 +18,9 @@ from iree.compiler.dialects import arith, math, tensor
 from iree_tuner.compiler.linalg import IndexOp, access, generic, named
 from iree_tuner.compiler.worker import SentPath
 from iree_tuner.device.data import dtype_of, random_values
-from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.errors import TunerError, UsageError, did_you_mean
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.suite.operation import Operation, TensorType, did_you_mean
+from iree_tuner.suite.operation import Operation, TensorType
 from iree_tuner.targets import Target, kind_named
 
 Array = npt.NDArray[np.generic]

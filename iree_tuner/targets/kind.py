@@ -41,27 +41,17 @@ RuntimeFlags = tuple[RuntimeFlag, ...]
 
 @dataclass(frozen=True)
 class GpuCodegen:
-    """The abilities of code generation for a GPU, beyond the numbers of `#iree_gpu.target`.
+    """The abilities of code generation for a GPU, beyond the numbers of `#iree_gpu.target`."""
 
-    Attributes:
-        spirv: whether its pipelines are SPIR-V's, and not LLVMGPU's.
-        prefetches: whether a pass fetches ahead into shared memory (ROCDLPrefetchSharedMemory).
-        subgroups: the only subgroup sizes that the backend takes; empty if it does not check them.
-        hints: whether functions take attributes of LLVM's AMDGPU backend: waves, denormals.
-        pads_reductions: whether the padding of a reduction adds nothing to its sums.
-        direct_loads: whether copies into shared memory need not pass registers.
-        shuffles: whether the lanes of a subgroup exchange values.
-        accumulators: 32-bit registers of a thread that sums may take.
-    """
-
-    spirv: bool = False
-    prefetches: bool = False
+    spirv: bool = False  # whether its pipelines are SPIR-V's, and not LLVMGPU's
+    prefetches: bool = False  # whether a pass fetches ahead into shared memory (ROCDLPrefetchSharedMemory)
+    # the only subgroup sizes that the backend takes; empty if it does not check them
     subgroups: tuple[int, ...] = ()
-    hints: bool = False
-    pads_reductions: bool = True
-    direct_loads: bool = False
-    shuffles: bool = True
-    accumulators: int = 256
+    hints: bool = False  # whether functions take attributes of LLVM's AMDGPU backend: waves, denormals
+    pads_reductions: bool = True  # whether the padding of a reduction adds nothing to its sums
+    direct_loads: bool = False  # whether copies into shared memory need not pass registers
+    shuffles: bool = True  # whether the lanes of a subgroup exchange values
+    accumulators: int = 256  # 32-bit registers of a thread that sums may take
 
 
 @runtime_checkable
@@ -69,42 +59,27 @@ class TargetKind(Protocol):
     """A compiler backend and the devices that run its code. Inherit from it: most members have defaults.
 
     It is loaded in every process, also in ones that measure: do not import the compiler or the runtime.
-
-    Attributes:
-        name: the part of a target before the colon; equal to the entry point's.
-        drivers: the beginnings of the URIs of its devices: `cuda` for `cuda://0`.
-        executables: the compiler's name of the backend in `#hal.executable.target`: `rocm`.
-        usual: whether it compiles for its devices if no target is named.
-        title: for people, if not its name and its chip.
-        is_gpu: whether limits and pipelines are GPUs'.
-        on_host: whether its devices compute on the host's own cores.
-        one_core: its drivers that use one core only.
-        chips: all that it compiles for; empty if any name may be right.
-        renamed: names of chips in executables, with the names that users write.
-        names_chips: whether a device's driver reports its chip.
-        emits_constraints: whether the compiler has constraints for its dispatches.
-        compiles_on_load: whether a driver compiles when an executable is loaded, which takes time.
-        varying_allocations: whether calls that allocate memory take varying time: programs are compared with
-            memory from the caller.
-        several_drivers: whether one device may have several drivers, which must then be distinguished.
-        memory_checker: the tool that detects accesses beyond the end of memory, if any.
     """
 
-    name: str
-    drivers: tuple[str, ...]
-    executables: str
-    usual: bool = True
-    title: str = ""
-    is_gpu: bool = False
-    on_host: bool = False
-    one_core: tuple[str, ...] = ()
-    chips: tuple[str, ...] = ()
+    name: str  # the part of a target before the colon; equal to the entry point's
+    drivers: tuple[str, ...]  # the beginnings of the URIs of its devices: `cuda` for `cuda://0`
+    executables: str  # the compiler's name of the backend in `#hal.executable.target`: `rocm`
+    usual: bool = True  # whether it compiles for its devices if no target is named
+    title: str = ""  # for people, if not its name and its chip
+    is_gpu: bool = False  # whether limits and pipelines are GPUs'
+    on_host: bool = False  # whether its devices compute on the host's own cores
+    one_core: tuple[str, ...] = ()  # its drivers that use one core only
+    chips: tuple[str, ...] = ()  # all that it compiles for; empty if any name may be right
+    # names of chips in executables, with the names that users write
     renamed: tuple[tuple[str, str], ...] = ()
-    names_chips: bool = False
-    emits_constraints: bool = False
-    compiles_on_load: bool = False
+    names_chips: bool = False  # whether a device's driver reports its chip
+    emits_constraints: bool = False  # whether the compiler has constraints for its dispatches
+    compiles_on_load: bool = False  # whether a driver compiles when an executable is loaded, which takes time
+    # whether calls that allocate memory take varying time: programs are compared with memory from the caller
     varying_allocations: bool = False
+    # whether one device may have several drivers, which must then be distinguished
     several_drivers: bool = False
+    # the tool that detects accesses beyond the end of memory, if any
     memory_checker: Literal["", "guard pages", "compute-sanitizer"] = ""
 
     def target(self, chip: str, device: str | None) -> Target:

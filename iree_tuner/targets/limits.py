@@ -35,28 +35,20 @@ class CpuLimits:
 
 @dataclass(frozen=True)
 class GpuLimits:
-    """Limits of a GPU target, from `#iree_gpu.target`.
+    """Limits of a GPU target, from `#iree_gpu.target`."""
 
-    Attributes:
-        backend: name of its kind of target: `cuda`, `hip` or `vulkan`.
-        arch: the compiler's name of the chip: `sm_80`, `gfx942`, `rdna3`.
-        features: the compiler's feature string: `+ptx76`, or SPIR-V's version and capabilities.
-        subgroup_sizes: threads that run in lockstep; the first is the one that the compiler prefers.
-        max_workgroup_sizes: threads along x, y and z; `max_threads` in all.
-        shared_memory_bytes: for one workgroup.
-        max_load_bits: of one thread.
-        mma: names of the matrix instructions, as `iree_gpu.MMAIntrinsic` has them, without virtual ones;
-            `scaled_mma` are the block-scaled ones, printed.
-    """
-
-    backend: str
-    arch: str
-    features: str = ""
+    backend: str  # name of its kind of target: `cuda`, `hip` or `vulkan`
+    arch: str  # the compiler's name of the chip: `sm_80`, `gfx942`, `rdna3`
+    features: str = ""  # the compiler's feature string: `+ptx76`, or SPIR-V's version and capabilities
+    # threads that run in lockstep; the first is the one that the compiler prefers
     subgroup_sizes: tuple[int, ...] = (32,)
+    # threads along x, y and z; `max_threads` in all
     max_workgroup_sizes: tuple[int, ...] = (1024, 1024, 1024)
     max_threads: int = 1024
-    shared_memory_bytes: int = 49152
-    max_load_bits: int = 128
+    shared_memory_bytes: int = 49152  # for one workgroup
+    max_load_bits: int = 128  # of one thread
+    # names of the matrix instructions, as `iree_gpu.MMAIntrinsic` has them, without virtual ones;
+    # `scaled_mma` are the block-scaled ones, printed
     mma: tuple[str, ...] = ()
     scaled_mma: tuple[str, ...] = ()
 

@@ -10,12 +10,13 @@ from typing import Any
 
 from iree_tuner.check.check_program import compile_check
 from iree_tuner.compiler.worker import Ok
-from iree_tuner.device.bench import Bench, Tolerance
+from iree_tuner.device.bench import Bench
 from iree_tuner.device.outcome import blamed
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.candidate import Built
 from iree_tuner.measure.timing import Timed
 from iree_tuner.ops.family import family_of
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import Harness
 from iree_tuner.program.dispatch import Dispatch
@@ -135,5 +136,4 @@ def why_it_fails(end: Built | Timed, harness: Harness | None = None) -> str:
 
 def tolerance_of(workload: Workload) -> Tolerance:
     """How much the results of a workload may differ."""
-    sums = family_of(workload).sums(workload)
-    return Tolerance(sums.accumulator_type, sums.length, sums.factor_type, sums.factors, sums.softmax)
+    return family_of(workload).sums(workload)

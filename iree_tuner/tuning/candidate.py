@@ -27,8 +27,7 @@ from iree_tuner.space.joint import JointSpace
 from iree_tuner.space.verify.constraints import Constraints
 from iree_tuner.spec.io import Starter
 from iree_tuner.store.reproducer import FailedCandidate, write_reproducer
-from iree_tuner.store.study import StudyKey
-from iree_tuner.store.trial import Setting, Trial
+from iree_tuner.store.trial import Setting, StudyKey, Trial
 from iree_tuner.targets import Target
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.options import Effort

@@ -17,10 +17,10 @@ from pathlib import Path
 from iree_tuner.check.parts import DispatchFault, Fault, JudgedDispatches, Pieces, judge_here
 from iree_tuner.check.trace import follow_here
 from iree_tuner.compiler.worker import SentPath
-from iree_tuner.device.bench import Tolerance
 from iree_tuner.device.program_inputs import why_no_value, why_not_called
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import TunerError
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.entries import Taken
 from iree_tuner.program.parts import Parts, take_apart

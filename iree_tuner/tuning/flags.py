@@ -147,10 +147,7 @@ def try_changes(
 
     All the rest is tried with the best so far, as changes may need others to be useful. Of those with one
     place at most one is made. The first of each place are tried first. `compare` compares `most` others with
-    one choice, and none if there is no time.
-
-    Raises:
-        TunerError: as `compare`.
+    one choice, and none if there is no time. Raises TunerError as `compare` does.
     """
     chosen, places = [base], dict[tuple[str, str], list[Change]]()
     for each in changes:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Protocol, Self, cast
 
 from iree_tuner.check.check import THOROUGH_SEEDS
-from iree_tuner.check.reference.outputs import write_ahead
+from iree_tuner.check.reference.interpreter import write_ahead
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Calls, Workers
 from iree_tuner.device.bench import Bench
@@ -24,7 +24,7 @@ from iree_tuner.device.data import span, written
 from iree_tuner.device.device_facts import usable_cores
 from iree_tuner.errors import UsageError
 from iree_tuner.installed import brought, usable
-from iree_tuner.measure.builder import Builder, loader_for
+from iree_tuner.measure.candidate import Builder, loader_for
 from iree_tuner.measure.measurer import Measurer
 from iree_tuner.space.build import Restriction
 from iree_tuner.targets import Target, on_host

@@ -12,8 +12,7 @@ from iree_tuner.compiler.process import shared_folder
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store import Store, StoreError, write_rescue
 from iree_tuner.store.queries import Relative, relatives
-from iree_tuner.store.study import StudyKey
-from iree_tuner.store.trial import Trial
+from iree_tuner.store.trial import StudyKey, Trial
 from iree_tuner.tuning.stop import StopRequest
 
 

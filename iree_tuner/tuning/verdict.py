@@ -138,8 +138,7 @@ class ProgramJudge:
     def choose(self, tuned: Sequence[Tuned]) -> Verdict:
         """The fastest correct version; the original program if none is faster.
 
-        Raises:
-            TunerError: the original program does not run.
+        Raises TunerError if the original program does not run.
         """
         first = next((each for each in tuned if each.base == self._given), tuned[0])
         pairs = [(each, version) for each in tuned for version in each.versions(self._given)]

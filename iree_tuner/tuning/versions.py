@@ -239,8 +239,7 @@ class ProgramVersions:
     ) -> list[ProgramComparison]:
         """Each of the others compared with one. Versions that fail, or have other results, say so.
 
-        Raises:
-            TunerError: the one does not compile or run.
+        Raises TunerError if that one does not compile or run.
         """
         try:
             found = self._compared([against, *others], look)

@@ -6,8 +6,8 @@ at once and one step of the reduction loops after the other. For larger sizes on
 machine's processor (`OnHost`).
 """
 
+from iree_tuner.check.reference.interpreter import read_ahead, reference_outputs, write_ahead
 from iree_tuner.check.reference.on_host import OnHost
-from iree_tuner.check.reference.outputs import read_ahead, reference_outputs, write_ahead
 from iree_tuner.check.reference.scalars import Unsupported
 
 __all__ = ["OnHost", "Unsupported", "read_ahead", "reference_outputs", "write_ahead"]

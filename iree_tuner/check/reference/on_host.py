@@ -20,7 +20,7 @@ from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.device.bench import Bench
 from iree_tuner.device.data import values_in, written
-from iree_tuner.device.runner import LoadedDispatch
+from iree_tuner.device.memory import LoadedDispatch
 from iree_tuner.program.bindings import Harness
 from iree_tuner.targets.llvm_cpu import host_target
 from iree_tuner.targets.registry import DEFAULT_DEVICE

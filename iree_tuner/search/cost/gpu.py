@@ -1,6 +1,6 @@
-"""Matrix multiplications on GPUs: workgroups over multiprocessors, tiles in shared memory and registers.
+"""Products and attention on GPUs: workgroups over multiprocessors, tiles in shared memory and registers.
 
-For the pipelines TileAndFuse and VectorDistribute with matrix instructions.
+First products with matrix instructions, for the pipelines TileAndFuse and VectorDistribute.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from iree_tuner.ops.attention import is_attention
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.workload import Workload
@@ -207,4 +208,200 @@ def _cycles(workload: Workload, found: Mapping[str, Array], machine: Machine) ->
         "far_cycles": far,
         "intensity": 2.0 * m * n / (m * left + n * right),
         "work_per_unit": alone * matrix,
+    }
+
+
+# Attention: queries by workgroup, keys and values in parts, both products with matrix instructions. For the
+# pipeline VectorDistribute.
+
+
+_KNOBS = ("m_tile", "n_tile", "red_k2")
+_SOFTMAX_CYCLES = 8.0  # of a warp for 32 scores: scale, maximum, exponential, sum, conversion
+_SCATTERED = 4.0  # loads of fragments from memory: how many more bytes a cache moves for them
+_REPEATED = 2.0  # loads of rows that meet in a bank of shared memory, since a row has a power of two
+
+
+def fits_attention(workload: Workload, knobs: Mapping[str, Array]) -> bool:
+    """Whether this model is for a space: an attention with matrix instructions."""
+    return is_attention(workload) and all(name in knobs for name in _KNOBS)
+
+
+def estimate_attention(workload: Workload, knobs: Mapping[str, Array], machine: Machine) -> Estimate:
+    """Features and cycles of an attention's assignments, given by a column for each knob."""
+    found = _attention_tiles(workload, knobs)
+    found |= _attention_memory(workload, found, machine)
+    found |= _attention_cycles(workload, found)
+    per_group = np.maximum.reduce(
+        [found["matrix_cycles"] + found["softmax_cycles"], found["shared_cycles"], found["far_cycles"]]
+    )
+    terms = terms_of(
+        found,
+        matrix_cycles="matrix instructions of a workgroup",
+        softmax_cycles="maxima, exponentials and sums of scores",
+        shared_cycles="keys and values to registers",
+        far_cycles="keys and values from memory",
+        waves="rounds of workgroups over the multiprocessors",
+        spill_x="registers that a thread needs beyond those it has",
+    )
+    return Estimate(found, terms, cycles_of(found, per_group))
+
+
+def _attention_tiles(workload: Workload, knobs: Mapping[str, Array]) -> dict[str, Array]:
+    count = len(knobs["m_tile"])
+    zero = np.zeros(count)
+    m, n, keys = (np.maximum(1.0, knobs[name]) for name in _KNOBS)
+    down, across = (np.maximum(1.0, knobs.get(name, zero)) for name in ("sg_m_cnt", "sg_n_cnt"))
+    threads = np.maximum(32.0, knobs.get("wg_size_x", zero))
+    sizes = {role: total(workload.sizes(role)) for role in ("batch", "m", "n", "k1", "k2")}
+    return {
+        "tile_m": m, "tile_n": n, "tile_keys": keys, "threads": threads, "warps": threads / 32.0,
+        "own_m": m / down, "own_n": n / across, "across": across,
+        "groups": np.ceil(sizes["m"] / m) * np.ceil(sizes["n"] / n) * sizes["batch"],
+        "steps": np.ceil(sizes["k2"] / keys), "width": np.full(count, sizes["k1"]),
+        # Its lowest bit is for keys, the other one for queries.
+        "keys_promoted": 1.0 + np.mod(knobs.get("promote_qk", zero), 2.0),
+        "values_promoted": 1.0 + knobs.get("promote_value", zero),
+        "conflicts": 1.0 + knobs.get("no_reduce_shared_memory_bank_conflicts", zero),
+        "reordered": 1.0 + knobs.get("reorder_workgroups_strategy", zero),
+    }  # fmt: skip
+
+
+def _attention_memory(workload: Workload, found: Mapping[str, Array], machine: Machine) -> dict[str, Array]:
+    element = workload.types[0].bits / 8
+    keys = found["tile_keys"] * found["width"] * element
+    values = found["tile_keys"] * found["tile_n"] * element
+    shared = keys * (found["keys_promoted"] - 1.0) + values * (found["values_promoted"] - 1.0)
+    # Sums and scores in f32, queries and probabilities in the operands' type, four bytes a register.
+    held = found["own_m"] * (found["own_n"] + found["tile_keys"]) / 32.0
+    held += found["own_m"] * (found["width"] + found["tile_keys"]) * element / 4.0 / 32.0
+    needed = held + 40.0
+    registers = needed + (keys + values) / 4.0 / found["threads"]
+    resident = resident_groups(found["groups"], found["threads"], registers, shared, machine)
+    units = max(1, machine.units)
+    return {
+        "shared_bytes": np.maximum(1.0, shared), "registers": registers, "resident": resident,
+        "resident_warps": resident * found["warps"],
+        "waves": np.ceil(found["groups"] / (units * resident)),
+        "spill_x": 1.0 + np.maximum(0.0, needed - MOST_REGISTERS) / 64.0,
+    }  # fmt: skip
+
+
+def _attention_cycles(workload: Workload, found: Mapping[str, Array]) -> dict[str, Array]:
+    element = workload.types[0].bits / 8
+    m, n, keys, width, steps = (found[name] for name in ("tile_m", "tile_n", "tile_keys", "width", "steps"))
+    # Each warp along the values computes all scores of its rows.
+    scores = m * keys * steps * found["across"]
+    products = scores * width + m * keys * steps * n
+    loaded = found["warps"] * steps * keys * element
+    repeated = np.where(found["conflicts"] > 1.0, _REPEATED, 1.0)
+    near, far = np.zeros(len(m)), m * (width + n) * element
+    for promoted, long in ((found["keys_promoted"], width), (found["values_promoted"], found["own_n"])):
+        inside = promoted > 1.0
+        near = near + np.where(inside, loaded * long * repeated + steps * keys * long * element, 0.0)
+        far = far + np.where(inside, steps * keys * long * element, loaded * long * _SCATTERED)
+    return {
+        "matrix_cycles": products / (MATRIX_OPS * 2.0 / element),
+        "softmax_cycles": scores / 32.0 * _SOFTMAX_CYCLES / 4.0,  # four schedulers
+        "shared_cycles": near / SHARED_BYTES,
+        "far_cycles": far / _FAR_BYTES + m * n * element / MEMORY_BYTES,
+    }
+
+
+# Products and convolutions without matrix instructions: each thread has a tile of the result. For the
+# pipeline TileAndFuse.
+
+
+# A multiprocessor of Hopper or Ampere, each cycle: multiply-adds of f32 and of narrow types, elements that
+# threads load.
+_OPS, _NARROW_OPS, _LOADS = 128.0, 32.0, 32.0
+_WIDE = 4.0  # elements in a load of 16 bytes
+_STEP_CYCLES = 60.0  # of a warp in each step: addresses, a branch, two barriers
+
+
+def fits_threads(workload: Workload, knobs: Mapping[str, Array]) -> bool:
+    """Whether this model is for a space: tiles of threads, over a product or a convolution."""
+    tiled = any(name.startswith("th_") for name in knobs)
+    return tiled and "mma_idx" not in knobs and bool(as_product(workload).role("k"))
+
+
+def estimate_threads(workload: Workload, knobs: Mapping[str, Array], machine: Machine) -> Estimate:
+    """Features and cycles of a product's or a convolution's assignments, given by a column for each knob."""
+    workload = as_product(workload)
+    found = _threads_tiles(workload, knobs)
+    found |= _threads_memory(workload, found, machine)
+    found |= _threads_cycles(workload, found)
+    per_group = np.maximum.reduce([found["compute_cycles"], found["load_cycles"], found["far_cycles"]])
+    per_group = per_group + found["step_cycles"]
+    terms = terms_of(
+        found,
+        compute_cycles="multiply-adds of a workgroup",
+        load_cycles="operands to registers",
+        far_cycles="operands from the second-level cache",
+        step_cycles="addresses and barriers of the steps",
+        waves="rounds of workgroups over the multiprocessors",
+        spill_x="registers that a thread needs beyond those it has",
+        waste_x="padding of tiles that do not divide",
+    )
+    return Estimate(found, terms, cycles_of(found, per_group) * found["waste_x"])
+
+
+def _threads_tiles(workload: Workload, knobs: Mapping[str, Array]) -> dict[str, Array]:
+    count = len(next(iter(knobs.values())))
+    one = np.ones(count)
+    m, n = (extent_of(workload, knobs, role, "wg") for role in ("m", "n"))
+    own_m, own_n = (extent_of(workload, knobs, role, "th") for role in ("m", "n"))
+    k = extent_of(workload, knobs, "k", "red")
+    threads = np.maximum(1.0, knobs.get("wg_size_x", one)) * np.maximum(1.0, knobs.get("wg_size_y", one))
+    sizes = {role: total(workload.sizes(role)) for role in ("batch", "m", "n", "k")}
+    steps = np.ceil(sizes["k"] / k)
+    whole = [
+        np.ceil(sizes[role] / tile) * tile / sizes[role] for role, tile in (("m", m), ("n", n), ("k", k))
+    ]
+    return {
+        "tile_m": m, "tile_n": n, "tile_k": k, "own_m": own_m, "own_n": own_n, "threads": threads,
+        "warps": np.ceil(threads / 32.0), "steps": steps, "waste_x": whole[0] * whole[1] * whole[2],
+        "groups": np.ceil(sizes["m"] / m) * np.ceil(sizes["n"] / n) * sizes["batch"],
+        "repeats": np.maximum(1.0, m * n / (threads * own_m * own_n)),
+        "promoted": 1.0 + knobs.get("promote", np.zeros(count)),
+        "padded": 1.0 + knobs.get("pad_rows", np.zeros(count)),
+        "size_k": np.full(count, sizes["k"]),
+    }  # fmt: skip
+
+
+def _threads_memory(workload: Workload, found: Mapping[str, Array], machine: Machine) -> dict[str, Array]:
+    left, right = (kind.bits / 8 for kind in workload.types[:2])
+    promoted = found["promoted"] > 1.0
+    tiles = (found["tile_m"] * left + found["tile_n"] * right) * found["tile_k"]
+    # Operands of some iterations of the reduction are in registers together with the sums.
+    together = np.minimum(found["tile_k"], _WIDE)
+    needed = found["own_m"] * found["own_n"] * found["repeats"]
+    needed = needed + (found["own_m"] + found["own_n"]) * together + 24.0
+    shared = np.where(promoted, tiles, 0.0)
+    resident = resident_groups(found["groups"], found["threads"], needed, shared, machine)
+    units = max(1, machine.units)
+    return {
+        "registers": needed, "shared_bytes": np.maximum(1.0, shared), "resident": resident,
+        "resident_warps": resident * found["warps"],
+        "waves": np.ceil(found["groups"] / (units * resident)),
+        "spill_x": 1.0 + np.maximum(0.0, needed - MOST_REGISTERS) / 64.0,
+    }  # fmt: skip
+
+
+def _threads_cycles(workload: Workload, found: Mapping[str, Array]) -> dict[str, Array]:
+    left, right, result = (kind.bits / 8 for kind in workload.types[:3])
+    m, n, k, steps = (found[name] for name in ("tile_m", "tile_n", "tile_k", "steps"))
+    lanes = found["warps"] * 32.0  # a part of a warp takes as long as a whole one
+    own = found["own_m"] * found["own_n"] * found["repeats"] * lanes
+    ops = _OPS if left >= 4.0 else _NARROW_OPS  # narrow operands are widened, one by one
+    wide = np.minimum(found["own_n"], _WIDE)
+    along = np.minimum(found["tile_k"], _WIDE)
+    loads = found["own_m"] / along + found["own_n"] / wide
+    promoted = found["promoted"] > 1.0
+    near = loads * found["repeats"] * lanes * k * steps / _LOADS
+    copied = np.where(promoted, (m * left + n * right) * k * steps / SHARED_BYTES, 0.0)
+    return {
+        "compute_cycles": own * k * steps / ops,
+        "load_cycles": near * np.where(promoted, 1.0, 1.5) + copied,
+        "far_cycles": (m * left + n * right) * k * steps / _FAR_BYTES + m * n * result / _FAR_BYTES,
+        "step_cycles": steps * found["warps"] * _STEP_CYCLES / 4.0,
     }

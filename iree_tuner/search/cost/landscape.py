@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from iree_tuner.ops.workload import Workload
-from iree_tuner.search.cost import cpu, gpu, gpu_attention, gpu_streams, gpu_threads
+from iree_tuner.search.cost import cpu, gpu, gpu_streams
 from iree_tuner.search.cost.forest import guess, shipped_prior
 from iree_tuner.search.cost.terms import Array, Estimate
 from iree_tuner.space.configuration import Assignment
@@ -16,7 +16,12 @@ from iree_tuner.space.joint import JOINED, SPACE, JointSpace
 from iree_tuner.targets.machine import Machine
 
 _DIGITS = 6  # logarithms differ in the last bits between processors; decisions must not
-_MODELS = {"gpu_attention": gpu_attention, "gpu_threads": gpu_threads, "gpu_streams": gpu_streams}
+_MODELS = {
+    "gpu_attention": (gpu.fits_attention, gpu.estimate_attention),
+    "gpu_threads": (gpu.fits_threads, gpu.estimate_threads),
+    "gpu_streams": (gpu_streams.fits, gpu_streams.estimate),
+}
+"""Whether a model is for a space, and its estimate."""
 ESTIMATE = "estimate"
 """The feature that holds the logarithm of the estimated time, if any."""
 
@@ -40,8 +45,8 @@ class Encoder:
         if machine.kind == "cpu":
             self.kind = "cpu"
         else:  # `knobs` has no model of costs: its rows cannot be compared across workloads
-            models = {"gpu_matrix": gpu, **_MODELS}
-            self.kind = next((name for name, each in models.items() if each.fits(workload, blank)), "knobs")
+            models = {"gpu_matrix": gpu.fits} | {name: fits for name, (fits, _) in _MODELS.items()}
+            self.kind = next((name for name, fits in models.items() if fits(workload, blank)), "knobs")
         with np.errstate(all="ignore"):  # only the names count
             self.features: tuple[str, ...] = tuple(self._table([Assignment.of({})]))
 
@@ -60,8 +65,7 @@ class Encoder:
             pipelines = [self._labels[each.get(SPACE, 0)].partition(":")[0] for each in assignments]
             second = np.array([float(each == "VectorDistribute") for each in pipelines])
             return gpu.estimate(self.workload, knobs, second, self.machine)
-        model = _MODELS.get(self.kind)
-        return None if model is None else model.estimate(self.workload, knobs, self.machine)
+        return _MODELS[self.kind][1](self.workload, knobs, self.machine) if self.kind in _MODELS else None
 
     def _columns(self, assignments: Sequence[Assignment]) -> dict[str, Array]:
         return {name: np.array([each.get(name, 0) for each in assignments], float) for name in self._names}
@@ -120,7 +124,6 @@ class Landscape(Protocol):
 
         None if nothing is known about features of this kind.
         """
-        ...
 
 
 class SpaceLandscape:

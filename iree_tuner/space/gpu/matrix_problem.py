@@ -19,29 +19,22 @@ Group = tuple[int, ...]
 
 @dataclass(frozen=True)
 class MatrixProblem:
-    """The problem that a lowering config for matrix instructions tiles.
+    """The problem that a lowering config for matrix instructions tiles."""
 
-    Attributes:
-        loops: sizes of the loops that the config's lists go by.
-        types: element types of left, right and result.
-        left, right: the loops that walk the operand's dimensions.
-        pixels: of a convolution that is gathered into a matrix multiplication (IGEMM), the loops of m or n
-            that walk images and their pixels.
-        images: the ones of them that walk images.
-        others: of one left operand that is multiplied by several right ones in one op, the loops that walk
-            each of those after the first; each has a result of its own.
-    """
-
-    loops: tuple[int, ...]
+    loops: tuple[int, ...]  # sizes of the loops that the config's lists go by
     batch: Group
     m: Group
     n: Group
     k: Group
-    types: tuple[ElementType, ElementType, ElementType]
-    left: Group
+    types: tuple[ElementType, ElementType, ElementType]  # element types of left, right and result
+    left: Group  # `left`, `right`: the loops that walk the operand's dimensions
     right: Group
+    # of a convolution that is gathered into a matrix multiplication (IGEMM), the loops of m or n that walk
+    # images and their pixels
     pixels: Group = ()
-    images: Group = ()
+    images: Group = ()  # the ones of them that walk images
+    # of one left operand that is multiplied by several right ones in one op, the loops that walk each of
+    # those after the first; each has a result of its own
     others: tuple[Group, ...] = ()
 
     @property

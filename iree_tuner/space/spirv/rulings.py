@@ -5,7 +5,7 @@ from __future__ import annotations
 from iree_tuner.space.constraints import Ruling, powers
 from iree_tuner.space.expressions import any_of, constant, require
 from iree_tuner.space.gpu.constraints_draft import Draft
-from iree_tuner.space.spirv.reduce import VECTOR_BITS
+from iree_tuner.space.spirv.tiling import VECTOR_BITS
 
 _MEMORY = r"bytes of shared memory must be"
 

@@ -45,25 +45,17 @@ class ConfigurationFinding:
 
 @dataclass(frozen=True)
 class Verified:
-    """A configuration and the findings about it, none for a legal one.
+    """A configuration and the findings about it, none for a legal one."""
 
-    Attributes:
-        op: the op that carries it, or that a matcher of a spec is for.
-        location: `file:line:column`.
-        dispatch: that contains the op, if any; it computes the workload.
-        space: the space whose constraints it was judged by: `TileAndFuse`, `TileAndFuse:igemm`.
-        matcher: of a spec, the matcher that sets it.
-    """
-
-    op: str
-    location: str
+    op: str  # the op that carries it, or that a matcher of a spec is for
+    location: str  # `file:line:column`
     lowering: str
     translation: str
     findings: tuple[ConfigurationFinding, ...] = ()
-    dispatch: str = ""
+    dispatch: str = ""  # that contains the op, if any; it computes the workload
     workload: str = ""
-    space: str = ""
-    matcher: str = ""
+    space: str = ""  # the space whose constraints it was judged by: `TileAndFuse`, `TileAndFuse:igemm`
+    matcher: str = ""  # of a spec, the matcher that sets it
 
     @property
     def state(self) -> Literal["legal", "warning", "error", "unchecked"]:

@@ -28,29 +28,20 @@ _NO_PASS = "iree-tuner-stop"
 
 @dataclass(frozen=True)
 class NearMiss:
-    """A matcher and a dispatch that it does not hit, though the dispatch has an op of the matched kind.
-
-    Attributes:
-        dispatch: name of the executable.
-        op: name of the op that comes nearest.
-        kind: a fixed word for scripts: `size`, `map`, `body`, ...; `earlier` if all conditions hold and an
-            earlier matcher takes the op.
-        condition: name of the match op that fails first.
-        what: what it compares: `size of k`; or the compiler's words, without values.
-        found: its value in the dispatch; `expected` in the matcher.
-        line: of the match op in the spec's text, None if it was not text.
-        held: the number of conditions that held before, and of comparisons of the one that fails.
-    """
+    """A matcher and a dispatch that it does not hit, though the dispatch has an op of the matched kind."""
 
     matcher: str
-    dispatch: str
-    op: str
+    dispatch: str  # name of the executable
+    op: str  # name of the op that comes nearest
+    # a fixed word for scripts: `size`, `map`, `body`, ...; `earlier` if all conditions hold and an earlier
+    # matcher takes the op
     kind: str
-    condition: str
-    what: str
-    found: str
+    condition: str  # name of the match op that fails first
+    what: str  # what it compares: `size of k`; or the compiler's words, without values
+    found: str  # its value in the dispatch; `expected` in the matcher
     expected: str
-    line: int | None
+    line: int | None  # of the match op in the spec's text, None if it was not text
+    # the number of conditions that held before, and of comparisons of the one that fails
     held: tuple[int, int]
 
     @property

@@ -5,7 +5,6 @@ The objects are pickled and sent to the process in which a back end computes.
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,10 +16,9 @@ from typing import Generic, Literal, Protocol, TypeVar, cast
 
 import numpy as np
 
-from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.errors import TunerError, UsageError, did_you_mean
 from iree_tuner.installed import brought, usable
-from iree_tuner.suite.operation import Operation
-from iree_tuner.suite.primitives import CannotError
+from iree_tuner.suite.operation import CannotError, Operation
 from iree_tuner.suite.tensors import Array, read_inputs
 from iree_tuner.targets.registry import driver_of
 
@@ -106,8 +104,7 @@ class Backend(Protocol):
     def load(self, job: Job) -> Running:
         """Load an operation, in the process of the back end.
 
-        Raises:
-            CannotError: it cannot do the operation.
+        Raises CannotError if it cannot do the operation.
         """
         ...
 
@@ -139,8 +136,7 @@ GROUP = "iree_tuner.backends"
 def backends() -> Mapping[str, Backend]:
     """Every installed back end, by name, sorted.
 
-    Raises:
-        TunerError: two packages bring one name, or what one brings cannot be used.
+    Raises TunerError if two packages bring one name, or what one brings cannot be used.
     """
     return {name: _made(entry) for name, entry in brought(GROUP, "back end").items()}
 
@@ -150,9 +146,7 @@ def backend(name: str) -> Backend:
     known = backends()
     if name in known:
         return known[name]
-    close = difflib.get_close_matches(name, known, 3)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"one of: {', '.join(known)}"
-    raise UsageError(f"unknown back end '{name}'", hint=hint)
+    raise UsageError(f"unknown back end '{name}'", hint=did_you_mean(name, known, 3))
 
 
 def _made(entry: EntryPoint) -> Backend:
@@ -201,8 +195,7 @@ def first_line(error: BaseException) -> str:
 def device_number(device: str) -> int:
     """The number in a GPU's URI, for libraries that know devices by number; 0 without one.
 
-    Raises:
-        CannotError: something else is in its place.
+    Raises CannotError if something else is in its place.
     """
     path = device.partition("://")[2]
     if path and not path.isdigit():

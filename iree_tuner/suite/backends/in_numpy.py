@@ -14,14 +14,7 @@ import numpy.typing as npt
 from iree_tuner.device.data import dtype_of
 from iree_tuner.suite.backends.backend import Job, LoadedCalls, Running, copies_of, versions
 from iree_tuner.suite.exact import Exact, convolve, convolve_layer
-from iree_tuner.suite.operation import Operation
-from iree_tuner.suite.primitives import (
-    CannotError,
-    ConvLayer,
-    Layouts,
-    Reduction,
-    Window,
-)
+from iree_tuner.suite.operation import CannotError, ConvLayer, Layouts, Operation, Reduction, Window
 from iree_tuner.targets import on_host
 
 Values = npt.NDArray[Any]

@@ -22,7 +22,7 @@ from iree_tuner.suite.backends.backend import (
     lacks,
     versions,
 )
-from iree_tuner.suite.primitives import CannotError
+from iree_tuner.suite.operation import CannotError
 from iree_tuner.suite.tensors import Array
 from iree_tuner.targets import on_host
 

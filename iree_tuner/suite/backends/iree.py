@@ -17,8 +17,7 @@ import numpy as np
 
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.versions import installed
-from iree_tuner.device.memory import Memory, hal_type, read_back
-from iree_tuner.device.runner import LoadedDispatch
+from iree_tuner.device.memory import LoadedDispatch, Memory, hal_type, read_back
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.candidate import Built
 from iree_tuner.program.bindings import Harness
@@ -31,7 +30,7 @@ from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.spec.io import embed_bytes
 from iree_tuner.suite.backends.backend import Job, TriedBackend
-from iree_tuner.suite.primitives import CannotError
+from iree_tuner.suite.operation import CannotError
 from iree_tuner.suite.programs import Programs, load_programs, save_programs
 from iree_tuner.suite.suite_file import Patterns, is_found, patterns_of
 from iree_tuner.suite.tensors import Array, read_inputs
@@ -286,8 +285,7 @@ def configuration_name(assignment: Assignment, label: str) -> str:
 class NamedConfigurations:
     """The space of the dispatch that takes most of an operation's time, which the lab's device measures.
 
-    Raises:
-        TunerError: nothing can be configured, or the operation does not compile.
+    Raises TunerError if nothing can be configured, or the operation does not compile.
     """
 
     def __init__(self, program: Program, lab: Lab) -> None:

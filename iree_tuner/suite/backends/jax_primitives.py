@@ -8,15 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from iree_tuner.device.data import dtype_of
-from iree_tuner.suite.primitives import (
-    Binary,
-    CannotError,
-    ConvLayer,
-    Layouts,
-    Reduction,
-    Unary,
-    Window,
-)
+from iree_tuner.suite.operation import Binary, CannotError, ConvLayer, Layouts, Reduction, Unary, Window
 
 jax: Any = import_module("jax")  # typed loosely: it need not be there where types are checked
 jnp: Any = import_module("jax.numpy")

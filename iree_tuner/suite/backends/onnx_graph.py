@@ -11,8 +11,7 @@ import numpy as np
 
 from iree_tuner.device.data import dtype_of
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.suite.operation import Operation
-from iree_tuner.suite.primitives import (
+from iree_tuner.suite.operation import (
     FILTER_AXES,
     TO_NCHW,
     TO_NHWC,
@@ -20,6 +19,7 @@ from iree_tuner.suite.primitives import (
     CannotError,
     ConvLayer,
     Layouts,
+    Operation,
     Reduction,
     Unary,
     Window,

@@ -13,8 +13,7 @@ import numpy as np
 
 from iree_tuner.device.data import dtype_of
 from iree_tuner.suite.backends.backend import Job, LoadedCalls, Running, first_line
-from iree_tuner.suite.operation import Operation
-from iree_tuner.suite.primitives import (
+from iree_tuner.suite.operation import (
     FILTER_AXES,
     TO_NCHW,
     TO_NHWC,
@@ -22,6 +21,7 @@ from iree_tuner.suite.primitives import (
     CannotError,
     ConvLayer,
     Layouts,
+    Operation,
     Reduction,
     Unary,
     Window,

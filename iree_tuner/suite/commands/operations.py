@@ -12,10 +12,10 @@ from cyclopts import Parameter
 
 from iree_tuner.cli.output import Json, answers_to, people, print_json
 from iree_tuner.cli.table import print_table, table
-from iree_tuner.errors import UsageError
+from iree_tuner.errors import UsageError, did_you_mean
 from iree_tuner.suite import operation, programs, suite_file
 from iree_tuner.suite.kinds.registry import KINDS, fields_of, kind_named
-from iree_tuner.suite.operation import Operation, did_you_mean
+from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.plan import items_from
 from iree_tuner.suite.suite_file import DEFAULT_F8, TYPES, distinct, is_found, patterns_of, sweep
 from iree_tuner.suite.tensors import NARROW, check_type

@@ -122,8 +122,7 @@ class SuiteOptions(ClusterOptions):
     def plan(self, sources: Sequence[str], folder: Path, site: Hosts) -> SuitePlan:
         """Plan a run of these operations on IREE without tuning under these conditions.
 
-        Raises:
-            TunerError: no operation is left, or their names cannot be read.
+        Raises TunerError if no operation is left, or their names cannot be read.
         """
         return SuitePlan(
             " ".join(sources), self.items(sources, site), self.devices, folder, self.conditions(site),

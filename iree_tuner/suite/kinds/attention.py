@@ -11,10 +11,9 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith
 
 from iree_tuner.compiler.linalg import IndexOp, access, collapse, expand
-from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
-from iree_tuner.suite.operation import Operation, TensorType, check_sizes
-from iree_tuner.suite.primitives import Primitives, T
+from iree_tuner.ops.tolerance import Tolerance
+from iree_tuner.suite.operation import Operation, Primitives, T, TensorType, check_sizes
 from iree_tuner.suite.tensors import WIDE, check_type, constant, element, elementwise, empty, in_name
 
 _MOST_FACTORS = 16

@@ -10,12 +10,20 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from iree_tuner.compiler.linalg import access, collapse, expand, generic, named
-from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.suite import epilogue as epilogues
 from iree_tuner.suite.epilogue import Epilogue
-from iree_tuner.suite.operation import Operation, TensorType, Value, check_sizes
-from iree_tuner.suite.primitives import Layouts, Primitives, T, Window
+from iree_tuner.suite.operation import (
+    Layouts,
+    Operation,
+    Primitives,
+    T,
+    TensorType,
+    Value,
+    Window,
+    check_sizes,
+)
 from iree_tuner.suite.tensors import (
     FLOATS,
     check_type,

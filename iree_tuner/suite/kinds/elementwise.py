@@ -8,11 +8,18 @@ from typing import ClassVar, get_args
 
 from iree.compiler import ir
 
-from iree_tuner.device.bench import Tolerance
-from iree_tuner.errors import UsageError
+from iree_tuner.errors import UsageError, did_you_mean
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.suite import tensors
-from iree_tuner.suite.operation import Operation, TensorType, check_sizes, did_you_mean
-from iree_tuner.suite.primitives import Binary, Primitives, T, Unary
+from iree_tuner.suite.operation import (
+    Binary,
+    Operation,
+    Primitives,
+    T,
+    TensorType,
+    Unary,
+    check_sizes,
+)
 from iree_tuner.suite.tensors import WIDE, check_type, element, elementwise, in_name
 
 _UNARY: Mapping[str, Unary] = {each: each for each in get_args(Unary)}

@@ -11,11 +11,10 @@ from typing import ClassVar, cast, get_args
 from iree.compiler import ir
 
 from iree_tuner.compiler.linalg import collapse, expand, generic
-from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.suite.epilogue import Epilogue
-from iree_tuner.suite.operation import Operation, TensorType, check_sizes
-from iree_tuner.suite.primitives import ConvLayer, Direction, Primitives, T
+from iree_tuner.suite.operation import ConvLayer, Direction, Operation, Primitives, T, TensorType, check_sizes
 from iree_tuner.suite.tensors import (
     WIDE,
     check_type,

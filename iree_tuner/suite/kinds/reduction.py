@@ -11,12 +11,11 @@ from typing import ClassVar, get_args
 from iree.compiler import ir
 
 from iree_tuner.compiler.linalg import SoftmaxOp, access, generic
-from iree_tuner.device.bench import Tolerance
 from iree_tuner.device.data import dtype_of
 from iree_tuner.errors import UsageError
-from iree_tuner.suite.operation import Operation, TensorType, check_sizes
-from iree_tuner.suite.primitives import Primitives, T
-from iree_tuner.suite.primitives import Reduction as Function
+from iree_tuner.ops.tolerance import Tolerance
+from iree_tuner.suite.operation import Operation, Primitives, T, TensorType, check_sizes
+from iree_tuner.suite.operation import Reduction as Function
 from iree_tuner.suite.tensors import (
     INTEGERS,
     WIDE,

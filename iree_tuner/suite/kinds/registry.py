@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, cast
 
-from iree_tuner.errors import TunerError
+from iree_tuner.errors import TunerError, did_you_mean
 from iree_tuner.suite.kinds.attention import AttentionOp
 from iree_tuner.suite.kinds.convolution import ConvolutionOp
 from iree_tuner.suite.kinds.elementwise import Elementwise
 from iree_tuner.suite.kinds.layer import ConvolutionLayer
 from iree_tuner.suite.kinds.product import BatchMatmul, Matmul
 from iree_tuner.suite.kinds.reduction import Reduction, Softmax
-from iree_tuner.suite.operation import Operation, Value, did_you_mean
+from iree_tuner.suite.operation import Operation, Value
 
 KINDS: Mapping[str, type[Operation]] = {
     each.kind: each

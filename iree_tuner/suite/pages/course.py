@@ -230,8 +230,7 @@ def changes_page(
 ) -> str:  # fmt: skip
     """Render the page. The arguments are those of `changes`.
 
-    Raises:
-        TunerError: a library for charts is missing, or the runs have no row in common.
+    Raises TunerError if a library for charts is missing, or the runs have no row in common.
     """
     check_installed()
     found = changes(before, after, worth=worth, alike=alike, spreads=spreads)

@@ -45,8 +45,7 @@ class Together:
 def together(results: Sequence[Results]) -> Together:
     """Merge the rows of runs. The last of several equal rows counts.
 
-    Raises:
-        TunerError: there are no rows, or a roofline is malformed.
+    Raises TunerError if there are no rows, or a roofline is malformed.
     """
     if not any(each.rows for each in results):
         raise TunerError("the run has no rows yet", location=", ".join(each.facts.id for each in results))

@@ -7,10 +7,10 @@ from iree.compiler import ir
 
 from iree_tuner.check.check import Check
 from iree_tuner.compiler.context import new_context, to_bytecode
-from iree_tuner.device.bench import Bench, Tolerance
-from iree_tuner.device.memory import StagedMemory
-from iree_tuner.device.runner import LoadedDispatch
+from iree_tuner.device.bench import Bench
+from iree_tuner.device.memory import LoadedDispatch, StagedMemory
 from iree_tuner.measure.candidate import build_here
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.targets.runtime import device_for

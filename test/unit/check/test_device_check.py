@@ -5,10 +5,11 @@ import pytest
 
 from iree_tuner.check.check_program import compile_check
 from iree_tuner.check.expected import CheckProgram, DeviceCheck, integers, kept
-from iree_tuner.device.bench import Bench, Tolerance
+from iree_tuner.device.bench import Bench
 from iree_tuner.device.data import fill, magnitudes_of, values_in, written
 from iree_tuner.device.memory import StagedMemory, uploaded
 from iree_tuner.device.numerics import compare, float_outputs
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.program.bindings import Binding, Harness, TensorSlice
 from iree_tuner.targets.runtime import device_for
 
@@ -63,10 +64,7 @@ class Made:
         binding, tensor, _ = written(self.bench.harness.bindings)[number]
         values = values_in(buffer, binding, tensor)
         change(values)
-        host = compare(
-            values, self.values[number], tensor.element_type, TOLERANCE.accumulator_type,
-            TOLERANCE.reduction_length, self.magnitudes[number],
-        )  # fmt: skip
+        host = compare(values, self.values[number], tensor.element_type, TOLERANCE, self.magnitudes[number])
         return self.worst(buffer), host.worst
 
 

@@ -6,8 +6,9 @@ import pytest
 from iree_tuner.check import expected
 from iree_tuner.check.check import QUICK_SEED, THOROUGH_SEEDS, Check
 from iree_tuner.check.reference import Unsupported
-from iree_tuner.device.bench import Bench, Tolerance
+from iree_tuner.device.bench import Bench
 from iree_tuner.device.data import fill, random_values
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.program.bindings import Binding, Harness, TensorSlice
 
 SIZE = 512

@@ -12,7 +12,7 @@ from programs import BATCH_OF_ONE_CONVOLUTION, ONE_MATMUL, TWO_EPILOGUES, ZERO_M
 from iree_tuner.check.check import THOROUGH_SEEDS, Check
 from iree_tuner.check.reference import Unsupported, read_ahead, reference_outputs, write_ahead
 from iree_tuner.device.data import fill
-from iree_tuner.device.runner import LoadedDispatch
+from iree_tuner.device.memory import LoadedDispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import parse_target

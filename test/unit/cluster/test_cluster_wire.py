@@ -15,9 +15,9 @@ pytest.importorskip("distributed", reason="pip install 'iree-tuner[cluster]'")
 
 from iree_tuner.cluster.line import LARGE, UntypedError, pack, read_call, read_value, unpack, write
 from iree_tuner.compiler.worker import Crash, Timeout
-from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.measure.timing import Timed
+from iree_tuner.ops.tolerance import Tolerance
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary(),

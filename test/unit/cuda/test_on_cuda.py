@@ -19,7 +19,7 @@ from iree_tuner.device.bench import Bench
 from iree_tuner.device.program_request import request
 from iree_tuner.device.slack import ErrorDepth
 from iree_tuner.errors import TunerError
-from iree_tuner.measure.builder import Builder
+from iree_tuner.measure.candidate import Builder
 from iree_tuner.measure.measurer import Measurer
 from iree_tuner.measure.program import compare_programs
 from iree_tuner.program.dispatch import Dispatch

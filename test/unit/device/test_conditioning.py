@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iree_tuner.device.bench import Tolerance
 from iree_tuner.device.data import step_for, stepped
 from iree_tuner.device.numerics import disturbed, partial_sums
 from iree_tuner.device.slack import (
@@ -26,6 +25,7 @@ from iree_tuner.device.slack import (
     of_any_seed,
     stands_for,
 )
+from iree_tuner.ops.tolerance import Tolerance
 
 RIGHT = np.linspace(1.0, 2.0, 64, dtype=np.float16)
 NUMBERLESS = np.full_like(RIGHT, np.nan)

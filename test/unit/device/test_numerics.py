@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from iree_tuner.check.expected import kept
-from iree_tuner.device.bench import Tolerance
 from iree_tuner.device.data import Image, _drawn, fill, kind_of, magnitudes_of, random_values, values_in
 from iree_tuner.device.numerics import compare, epsilon, halting_error, sum_error
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.program.bindings import Binding, TensorSlice
 
 TYPES = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
@@ -75,7 +75,7 @@ def test_legal_orders_agree_with_each_other(kind, k, seed):
     scales = [order(np.abs(a), np.abs(b), dtype) for order in orders] if seed else found
     for got in found:
         for expected, scale in zip(found, scales, strict=True):
-            outcome = compare(got, expected, kind, kind, k, scale)
+            outcome = compare(got, expected, kind, Tolerance(kind, k), scale)
             assert outcome.ok, outcome.message
 
 
@@ -84,7 +84,7 @@ def test_legal_orders_agree_with_each_other(kind, k, seed):
 def test_legal_orders_agree_with_double_precision(k, seed):
     a, b = factors(k, seed)
     for order in (in_order, in_blocks, fused):
-        assert compare(order(a, b, np.float32), exact(a, b), "f32", "f32", k, magnitudes(a, b)).ok
+        assert compare(order(a, b, np.float32), exact(a, b), "f32", Tolerance("f32", k), magnitudes(a, b)).ok
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -93,7 +93,7 @@ def test_one_lost_product_of_4096_does_not_agree(seed):
     right = in_blocks(a, b, np.float32)
     lost = a.copy()
     lost[:, 1234] = 0
-    found = compare(in_blocks(lost, b, np.float32), right, "f32", "f32", 4096, magnitudes(a, b))
+    found = compare(in_blocks(lost, b, np.float32), right, "f32", Tolerance("f32", 4096), magnitudes(a, b))
     assert not found.ok
     assert found.worst > 2
 
@@ -105,7 +105,7 @@ def test_an_accumulator_of_f16_is_not_one_of_f32(k, seed, result):
     a, b = factors(k, seed, "f16")
     right = in_blocks(a.astype(np.float32), b.astype(np.float32), np.float32).astype(TYPES[result])
     wrong = in_order(a, b, np.float16).astype(TYPES[result])
-    assert not compare(wrong, right, result, "f32", k, magnitudes(a, b)).ok
+    assert not compare(wrong, right, result, Tolerance("f32", k), magnitudes(a, b)).ok
 
 
 def test_only_sums_that_grow_come_to_a_halt():
@@ -119,19 +119,19 @@ def test_long_sums_in_narrow_types_are_still_told_from_others(kind):
     a, b = factors(4096, 1, kind)
     right = in_order(a, b, TYPES[kind])
     other = in_order(a, np.roll(b, 1, axis=0), TYPES[kind])
-    assert not compare(other, right, kind, kind, 4096, magnitudes(a, b)).ok
+    assert not compare(other, right, kind, Tolerance(kind, 4096), magnitudes(a, b)).ok
 
 
 def test_without_magnitudes_the_largest_value_stands_for_them():
     expected = np.array([0.0, 1.0, 1.0, 100.0], np.float32)
     got = expected + np.float32(1e-3)
-    assert compare(got, expected, "f32", "f32", 4096).ok
-    assert not compare(got, expected, "f32", "f32", 4096, np.abs(expected)).ok
+    assert compare(got, expected, "f32", Tolerance("f32", 4096)).ok
+    assert not compare(got, expected, "f32", Tolerance("f32", 4096), np.abs(expected)).ok
 
 
 def test_integers_must_be_equal():
-    assert compare(np.array([1, 2]), np.array([1, 2]), "i32", "i32", 8).ok
-    found = compare(np.array([[1, 2], [3, 5]]), np.array([[1, 2], [3, 4]]), "i32", "i32", 8)
+    assert compare(np.array([1, 2]), np.array([1, 2]), "i32", Tolerance("i32", 8)).ok
+    found = compare(np.array([[1, 2], [3, 5]]), np.array([[1, 2], [3, 4]]), "i32", Tolerance("i32", 8))
     assert found.message == "at [1, 1]: got 5, expected 4, tolerance 0; 1 of 4 differ"
     assert found.worst == math.inf
 
@@ -140,7 +140,7 @@ def test_the_message_says_where_and_what():
     expected = np.ones((2, 3), np.float32)
     got = expected.copy()
     got[1, 2] = 1.5
-    found = compare(got, expected, "f32", "f32", 1)
+    found = compare(got, expected, "f32", Tolerance("f32", 1))
     assert found.message.startswith("at [1, 2]: got 1.5, expected 1, tolerance ")
     assert found.message.endswith("; 1 of 6 differ")
 
@@ -150,26 +150,28 @@ def test_what_is_no_number_is_found_out(value):
     expected = np.ones(4, np.float32)
     got = expected.copy()
     got[2] = value
-    assert compare(got, expected, "f32", "f32", 1).worst == math.inf
-    assert compare(expected, got, "f32", "f32", 1).worst == math.inf
+    assert compare(got, expected, "f32", Tolerance("f32", 1)).worst == math.inf
+    assert compare(expected, got, "f32", Tolerance("f32", 1)).worst == math.inf
 
 
 def test_the_same_nans_and_infinities_in_the_same_places_agree():
     values = np.array([1.0, math.nan, math.inf, -math.inf], np.float32)
-    assert compare(values + np.float32(1e-7), values, "f32", "f32", 1).ok
-    assert not compare(-values, values, "f32", "f32", 1).ok
+    assert compare(values + np.float32(1e-7), values, "f32", Tolerance("f32", 1)).ok
+    assert not compare(-values, values, "f32", Tolerance("f32", 1)).ok
 
 
 def test_a_sum_may_overflow_in_one_order_only():
     expected = np.array([math.inf, 1.0], np.float16)
-    assert compare(np.array([65504, 1.0], np.float16), expected, "f16", "f16", 64).ok
-    assert not compare(np.array([1000, 1.0], np.float16), expected, "f16", "f16", 64).ok
+    assert compare(np.array([65504, 1.0], np.float16), expected, "f16", Tolerance("f16", 64)).ok
+    assert not compare(np.array([1000, 1.0], np.float16), expected, "f16", Tolerance("f16", 64)).ok
 
 
 def test_both_parts_of_complex_numbers_count():
     expected = np.array([1 + 1j], np.complex64)
-    assert compare(expected + np.complex64(1e-7j), expected, "complex<f32>", "complex<f32>", 1).ok
-    assert not compare(expected + np.complex64(1e-3j), expected, "complex<f32>", "complex<f32>", 1).ok
+    assert compare(expected + np.complex64(1e-7j), expected, "complex<f32>", Tolerance("complex<f32>", 1)).ok
+    assert not compare(
+        expected + np.complex64(1e-3j), expected, "complex<f32>", Tolerance("complex<f32>", 1)
+    ).ok
 
 
 def test_epsilons():
@@ -281,14 +283,14 @@ def test_probabilities_are_rounded(seed):
     scores = rng.standard_normal((SUMS, KEYS))
     values = random_values((KEYS, 256), "f16", seed, rng).astype(np.float16)
     scale = attended(scores, np.abs(values), 64)
-    length, known = 64 * KEYS, ("f16", KEYS)
+    known = Tolerance("f32", 64 * KEYS, "f16", KEYS)
     expected = attended(scores, values, 64)
     for tile in (16, 32, 96, 128, 384):
-        found = compare(attended(scores, values, tile), expected, "f16", "f32", length, scale, known)
+        found = compare(attended(scores, values, tile), expected, "f16", known, scale)
         assert found.ok, (tile, found.message)
     fewer = scores.copy()
     fewer[:, 7] = -100.0
-    assert not compare(attended(fewer, values, 64), expected, "f16", "f32", length, scale, known).ok
+    assert not compare(attended(fewer, values, 64), expected, "f16", known, scale).ok
 
 
 def test_among_scores_with_outliers_few_probabilities_count():
@@ -306,8 +308,7 @@ def test_among_scores_with_outliers_few_probabilities_count():
     tolerance = Tolerance("f32", 64 * KEYS, "f16", KEYS, softmax=True)
 
     def compared(got, own):
-        known = own.factor_type, own.factors
-        return compare(got, expected, "f16", own.accumulator_type, own.reduction_length, scale, known)
+        return compare(got, expected, "f16", own, scale)
 
     assert not compared(other, tolerance).ok
     assert compared(other, tolerance.on("outliers")).ok

@@ -10,9 +10,8 @@ from programs import ZERO_MATMUL
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.device.data import fill
-from iree_tuner.device.memory import Arena, Memory
-from iree_tuner.device.runner import LoadedDispatch
-from iree_tuner.measure.builder import Builder
+from iree_tuner.device.memory import Arena, LoadedDispatch, Memory
+from iree_tuner.measure.candidate import Builder
 from iree_tuner.measure.sampling import Batches, clock_step
 from iree_tuner.program.bindings import stride_of
 from iree_tuner.targets import parse_target

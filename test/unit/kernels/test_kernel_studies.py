@@ -19,8 +19,7 @@ from iree_tuner.kernels.executable import digest_of
 from iree_tuner.kernels.kernel import Code, Launch
 from iree_tuner.kernels.triton_gemm import TritonGemm
 from iree_tuner.kernels.variants import digest_of_code, study_of
-from iree_tuner.store.study import from_json, to_json
-from iree_tuner.store.trial import Setting
+from iree_tuner.store.trial import Setting, from_json, to_json
 
 SETTING = Setting("3.13.0", "3.13.0", "llvm-cpu:host", ("--flag",), "local-task", "a processor", 2)
 TEXT = matmul(32, 48, 64)

@@ -28,7 +28,7 @@ from iree_tuner.kernels.triton_conv import TritonConv
 from iree_tuner.kernels.triton_gemm import TritonGemm
 from iree_tuner.kernels.triton_norms import TritonNorms
 from iree_tuner.kernels.variants import tolerance_for
-from iree_tuner.measure.builder import Builder
+from iree_tuner.measure.candidate import Builder
 from iree_tuner.measure.measurer import Measurer
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program

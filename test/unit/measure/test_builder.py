@@ -10,7 +10,7 @@ from once import each_once  # noqa: F401 (a fixture)
 from programs import BATCH_OF_ONE_CONVOLUTION, ZERO_MATMUL
 
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.measure.builder import Builder
+from iree_tuner.measure.candidate import Builder
 from iree_tuner.space.configuration import Configuration, OpConfiguration
 
 

@@ -8,8 +8,8 @@ from once import each_once  # noqa: F401 (a fixture)
 from whole_programs import WITH_PARAMETERS
 
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.measure import builder as loader_module
-from iree_tuner.measure.builder import Builder, Loader, load_here, loader_for
+from iree_tuner.measure import candidate as loader_module
+from iree_tuner.measure.candidate import Builder, Loader, load_here, loader_for
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import parse_target

@@ -11,13 +11,14 @@ from once import each_once  # noqa: F401 (a fixture)
 from programs import ONE_MATMUL, ZERO_MATMUL
 
 from iree_tuner.compiler.worker import WorkerError, Workers
-from iree_tuner.device.bench import Bench, Tolerance
+from iree_tuner.device.bench import Bench
 from iree_tuner.measure import timing
-from iree_tuner.measure.builder import Builder
+from iree_tuner.measure.candidate import Builder
 from iree_tuner.measure.measurer import Measurer
 from iree_tuner.measure.sampling import ScreenPlan
 from iree_tuner.measure.statistics import JudgePlan
 from iree_tuner.measure.timing import Timed, rounds_here
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.program.bindings import Harness
 
 

@@ -7,7 +7,7 @@ from programs import ZERO_MATMUL
 from slow import SLOW_TILES, configured
 
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.measure.builder import Builder
+from iree_tuner.measure.candidate import Builder
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import parse_target

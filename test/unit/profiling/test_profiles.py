@@ -18,8 +18,7 @@ from iree_tuner.profiling.attribution import Spent, floor_us, quieter, rows_of, 
 from iree_tuner.profiling.hal_events import BETWEEN, Times
 from iree_tuner.profiling.profile import Profile, ProfileRow, from_json, to_json
 from iree_tuner.profiling.roofline import MemoryLevel, Roofline
-from iree_tuner.profiling.run import time_alone
-from iree_tuner.profiling.whole import MeasuredProgram
+from iree_tuner.profiling.run import MeasuredProgram, time_alone
 from iree_tuner.program.dispatch import CallCount, Dispatch
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import parse_target

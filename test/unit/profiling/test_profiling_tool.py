@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from iree_tuner.device.program_run import ProgramRun
-from iree_tuner.profiling import whole
+from iree_tuner.profiling import run as whole
 from iree_tuner.program.entries import Taken
 from iree_tuner.program.parameters import Parameter
 

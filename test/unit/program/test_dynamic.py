@@ -4,10 +4,11 @@ import pytest
 from amounts import some
 
 from iree_tuner.compiler.context import new_context
-from iree_tuner.device.bench import Bench, Tolerance
+from iree_tuner.device.bench import Bench
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.measure.builder import Builder
+from iree_tuner.measure.candidate import Builder
 from iree_tuner.measure.measurer import Measurer
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.program.dynamic import DimensionSize, parse_sizes, size_for, sized
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program

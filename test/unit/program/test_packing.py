@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iree_tuner.check.check import Check
-from iree_tuner.device.bench import Bench, Tolerance
+from iree_tuner.device.bench import Bench
 from iree_tuner.device.data import fill, values_in
-from iree_tuner.device.runner import LoadedDispatch
+from iree_tuner.device.memory import LoadedDispatch
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.program.bindings import Binding, TensorSlice
 from iree_tuner.program.extract import extract
 from iree_tuner.program.harness import _packed

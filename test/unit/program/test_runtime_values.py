@@ -3,9 +3,10 @@
 import pytest
 from amounts import some
 
-from iree_tuner.device.bench import Bench, Tolerance
-from iree_tuner.measure.builder import Builder
+from iree_tuner.device.bench import Bench
+from iree_tuner.measure.candidate import Builder
 from iree_tuner.measure.measurer import Measurer
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.program.dynamic import sized
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from index_programs import PROGRAMS, case, lookup
 from iree.compiler import ir
 
-from iree_tuner.check.reference.outputs import reference_outputs
+from iree_tuner.check.reference.interpreter import reference_outputs
 from iree_tuner.check.reference.scalars import Unsupported
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.worker import session_for

@@ -11,8 +11,9 @@ from products import matmul
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.device.bench import Bench, JointBench, Tolerance, joined
+from iree_tuner.device.bench import Bench, JointBench, joined
 from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.program.bindings import Harness
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program

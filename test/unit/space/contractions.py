@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.measure.builder import Builder
-from iree_tuner.measure.candidate import Built
+from iree_tuner.measure.candidate import Builder, Built
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.space.configuration import Configuration, OpConfiguration

@@ -6,9 +6,10 @@ import pytest
 from light_members import light
 
 from iree_tuner.compiler.context import new_context
-from iree_tuner.device.bench import Bench, Tolerance
-from iree_tuner.measure.builder import Builder
+from iree_tuner.device.bench import Bench
+from iree_tuner.measure.candidate import Builder
 from iree_tuner.measure.measurer import Measurer
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.space.build import build_space
 
 PROGRAM = Path(__file__).parents[3] / "programs" / "ops" / "cpu_attention.mlir"

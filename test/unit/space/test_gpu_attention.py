@@ -16,8 +16,7 @@ from iree.compiler.dialects import iree_codegen
 from light_members import light
 
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.measure.builder import Builder
-from iree_tuner.measure.candidate import Built
+from iree_tuner.measure.candidate import Builder, Built
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program

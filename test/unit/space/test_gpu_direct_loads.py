@@ -7,7 +7,7 @@ from amounts import amount
 from light_members import light
 
 from iree_tuner.compiler.context import new_context
-from iree_tuner.measure.builder import Builder
+from iree_tuner.measure.candidate import Builder
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.space.build import build_spaces

@@ -9,7 +9,7 @@ from amounts import amount, some
 from iree.compiler import ir
 from light_members import light
 
-from iree_tuner.measure.builder import Builder
+from iree_tuner.measure.candidate import Builder
 from iree_tuner.space.build import build_spaces
 from iree_tuner.space.compilers_choice import find_default
 from iree_tuner.targets import parse_target

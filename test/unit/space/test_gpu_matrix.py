@@ -20,7 +20,7 @@ from gpu_workloads import (
 from iree.compiler import ir
 from light_members import light
 
-from iree_tuner.measure.builder import Builder
+from iree_tuner.measure.candidate import Builder
 from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.build import build_spaces

@@ -14,7 +14,7 @@ from iree.compiler import ir
 from light_members import light
 
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.measure.builder import Builder
+from iree_tuner.measure.candidate import Builder
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program

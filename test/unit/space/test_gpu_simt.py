@@ -14,7 +14,7 @@ from iree.compiler import ir
 from light_members import light
 from space.made_workloads import matmul
 
-from iree_tuner.measure.builder import Builder
+from iree_tuner.measure.candidate import Builder
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.compilers_choice import find_default
 from iree_tuner.space.configuration import Configuration, OpConfiguration

@@ -12,7 +12,7 @@ from space.gpu_workloads import SM_80, batch_matmul
 from space.made_workloads import conv, matmul, softmax
 
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.measure.builder import Builder
+from iree_tuner.measure.candidate import Builder
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program

@@ -12,7 +12,7 @@ from light_members import light
 from space.made_workloads import matmul
 
 from iree_tuner.errors import UsageError
-from iree_tuner.measure.builder import Builder
+from iree_tuner.measure.candidate import Builder
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.space.build import build_space

@@ -211,7 +211,7 @@ def test_every_reproducer_belongs_to_a_report() -> None:
 @pytest.mark.exhaustive
 @on_this_release
 def test_cuda_use_ptxas(tmp_path: Path) -> None:
-    """measure/builder.py loads executables ahead of measuring"""
+    """measure/candidate.py loads executables ahead of measuring"""
     flags = ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80")
     ptxas = ("--iree-cuda-use-ptxas", "--iree-cuda-use-ptxas-from=/does/not/exist")
     made: list[bytes] = []

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.device.data import dtype_of, fill, span, values_in, written
-from iree_tuner.device.memory import read_back
+from iree_tuner.device.memory import LoadedDispatch, read_back
 from iree_tuner.device.numerics import Agreement, compare
-from iree_tuner.device.runner import LoadedDispatch
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.program.bindings import Harness
 from iree_tuner.targets import Target, parse_target
 from iree_tuner.targets.runtime import RUNTIME_ERRORS
@@ -189,7 +189,7 @@ def check_here(vmfb: bytes, harness: Harness, program: str, types: tuple[str, ..
         array.astype(wide).reshape(_shape(kind)) for array, kind in zip(given, known.inputs, strict=True)
     ]
     expected = np.asarray(known.reference(*whole)).reshape(got.shape)
-    return compare(got, expected, tensor.element_type, types[-1], length)
+    return compare(got, expected, tensor.element_type, Tolerance(types[-1], length))
 
 
 def _inputs(harness: Harness, buffer: npt.NDArray[np.uint8]) -> list[Array]:

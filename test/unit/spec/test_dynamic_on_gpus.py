@@ -7,7 +7,7 @@ from amounts import amount, some
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.measure.builder import Builder
+from iree_tuner.measure.candidate import Builder
 from iree_tuner.program.dynamic import sized
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program

@@ -10,8 +10,7 @@ from iree_tuner.device.outcome import Readings
 from iree_tuner.ops.workload import DynamicLoop
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store.rows import OUTCOMES
-from iree_tuner.store.study import StudyKey
-from iree_tuner.store.trial import Setting, Trial
+from iree_tuner.store.trial import Setting, StudyKey, Trial
 
 SETTING = Setting("3.13.0", "3.13.0", "llvm-cpu:host", ("--flag", "--other=1"), "local-task", "a CPU", 2)
 WORKLOAD = hand_made.workload(

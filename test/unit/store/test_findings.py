@@ -17,7 +17,7 @@ from iree_tuner.store import Store, StoreError
 from iree_tuner.store.exchange import Added, merge, records
 from iree_tuner.store.lines import import_file, write_lines
 from iree_tuner.store.queries import Unwanted, all_studies, prune, unwanted
-from iree_tuner.store.schema import STEPS
+from iree_tuner.store.store import STEPS
 
 BODY = {"speedup": 1.5, "interval": [1.4, 1.6], "note": "<script>", "steps": [{"what": "all"}]}
 

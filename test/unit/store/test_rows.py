@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from store.samples import COMPARISON, KEYS, trial, trials
 
-from iree_tuner.store import study
+from iree_tuner.store import trial as study
 from iree_tuner.store.rows import (
     COLUMNS,
     comparison_from_json,

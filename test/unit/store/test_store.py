@@ -17,7 +17,7 @@ from store.samples import COMPARISON, DYNAMIC, KEY, KEYS, trial, trials
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store import Store, StoreError
 from iree_tuner.store.queries import find_studies, ranked, summaries
-from iree_tuner.store.schema import STEPS, VERSION
+from iree_tuner.store.store import STEPS, VERSION
 
 
 class StoreModel(RuleBasedStateMachine):
@@ -155,7 +155,7 @@ def test_a_failed_migration_changes_nothing(path, monkeypatch):
         connection.execute("ALTER TABLE trials ADD COLUMN other")
         raise ValueError("half way")
 
-    monkeypatch.setattr("iree_tuner.store.schema.STEPS", (STEPS[0], fails))
+    monkeypatch.setattr("iree_tuner.store.store.STEPS", (STEPS[0], fails))
     with pytest.raises(ValueError, match="half way"):
         Store.open(path)
     columns = [row[1] for row in sqlite3.connect(path).execute("PRAGMA table_info(trials)")]

@@ -14,7 +14,7 @@ import numpy as np
 from made_operations import expected
 
 from iree_tuner.suite.backends.backend import Job
-from iree_tuner.suite.primitives import CannotError
+from iree_tuner.suite.operation import CannotError
 from iree_tuner.suite.tensors import read_inputs
 
 

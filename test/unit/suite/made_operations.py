@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 from iree.compiler import ir
 
-from iree_tuner.device.bench import Tolerance
 from iree_tuner.device.data import dtype_of, random_values
-from iree_tuner.suite.operation import Operation, TensorType
-from iree_tuner.suite.primitives import ConvLayer, Window
+from iree_tuner.ops.tolerance import Tolerance
+from iree_tuner.suite.operation import ConvLayer, Operation, TensorType, Window
 
 F32, F16, I32 = "f32", "f16", "i32"
 EXACT = Tolerance()

@@ -11,8 +11,7 @@ from iree_tuner.compiler.worker import Calls, Workers
 from iree_tuner.suite.backends.backend import Job
 from iree_tuner.suite.exact import reference
 from iree_tuner.suite.host import forget_here
-from iree_tuner.suite.operation import Operation
-from iree_tuner.suite.primitives import CannotError
+from iree_tuner.suite.operation import CannotError, Operation
 from iree_tuner.suite.results import Row
 from iree_tuner.suite.site import Hosts
 from iree_tuner.suite.tensors import Array, read_inputs
@@ -112,11 +111,8 @@ class Kept(Calls):
         if future.cancelled() or future.exception() is not None:
             self._sound = False
 
-    def settle(self) -> None:
-        self._workers.settle()
-
-    def cancel_all(self) -> None:
-        self._workers.cancel_all()
+    def begun(self):
+        return self._workers.begun()
 
     @property
     def spans(self):

@@ -44,10 +44,7 @@ class Compiled:
         assert got.shape == expected.shape == operation.result.shape
         assert got.dtype == expected.dtype
         told = operation.tolerance
-        return compare(
-            got, expected, operation.result.element_type, told.accumulator_type, told.reduction_length,
-            factors=(told.factor_type, told.factors),
-        )  # fmt: skip
+        return compare(got, expected, operation.result.element_type, told)
 
 
 def view_of(device, values):

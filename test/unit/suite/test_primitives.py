@@ -9,7 +9,7 @@ from made_operations import CASES, Made, arrays, expected, magnitudes
 
 from iree_tuner.device.numerics import compare
 from iree_tuner.suite.backends.backend import Conditions, Job, backend
-from iree_tuner.suite.primitives import CannotError
+from iree_tuner.suite.operation import CannotError
 from iree_tuner.suite.tensors import read_inputs
 
 CANNOT = {
@@ -68,12 +68,8 @@ def test_it_computes_what_it_must(name, case, tmp_path):
 def agrees(operation, got, inputs):
     want = expected(operation, inputs)
     assert (got.shape, got.dtype) == (want.shape, want.dtype)
-    tolerance = operation.tolerance
-    factors = (tolerance.factor_type, tolerance.factors)
     scale = magnitudes(operation, inputs)
     got, want = np.atleast_1d(got), np.atleast_1d(want)
-    found = compare(
-        got, want, operation.result.element_type, tolerance.accumulator_type, tolerance.reduction_length,
-        None if scale is None else np.atleast_1d(scale), factors,
-    )  # fmt: skip
+    scale = None if scale is None else np.atleast_1d(scale)
+    found = compare(got, want, operation.result.element_type, operation.tolerance, scale)
     assert found.ok, found.message

@@ -8,7 +8,7 @@ from made_operations import Made, arrays
 from test_primitives import agrees, saved
 
 from iree_tuner.suite.backends.backend import Conditions, Job, LoadedCalls, backend, device_number
-from iree_tuner.suite.primitives import CannotError
+from iree_tuner.suite.operation import CannotError
 
 
 @pytest.mark.parametrize(

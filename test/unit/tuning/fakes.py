@@ -14,10 +14,10 @@ from types import SimpleNamespace
 from tuning.misbehaving import DEFAULT, fake_build, fake_screen
 
 from iree_tuner.compiler.worker import Ok, Timeout, WorkerError
-from iree_tuner.device.bench import Bench, Tolerance
-from iree_tuner.measure.builder import Builder
-from iree_tuner.measure.candidate import Built
+from iree_tuner.device.bench import Bench
+from iree_tuner.measure.candidate import Builder, Built
 from iree_tuner.measure.measurer import Measurer
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.program.bindings import Harness
 from iree_tuner.space.configuration import Assignment, Configuration, OpConfiguration
 from iree_tuner.targets import parse_target

@@ -2,8 +2,7 @@
 
 import hand_made
 
-from iree_tuner.store.study import StudyKey
-from iree_tuner.store.trial import Setting
+from iree_tuner.store.trial import Setting, StudyKey
 
 SETTING = Setting("3.13.0", "3.13.0", "llvm-cpu:host", ("--flag",), "fake", "a processor", 2)
 WORKLOAD = hand_made.workload(

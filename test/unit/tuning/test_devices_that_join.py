@@ -13,7 +13,7 @@ from tuning.fakes import fake_search
 from tuning.misbehaving import DEFAULT, fake_build, words_of
 
 from iree_tuner.compiler.worker import CallFuture, Ok
-from iree_tuner.measure.builder import Builder
+from iree_tuner.measure.candidate import Builder
 from iree_tuner.measure.measurer import Measurer
 from iree_tuner.measure.timing import Timed
 from iree_tuner.targets import parse_target
