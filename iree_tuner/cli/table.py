@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rich.cells import cell_len
@@ -49,7 +50,9 @@ def print_table(console: Console, shown: Table, *, spare: Sequence[str] = (), ot
     for name in spare:
         if _room_left(shown, width) >= 0:
             break
-        shown.columns = [column for column in shown.columns if column.header != name]
+        kept = [column for column in shown.columns if column.header != name]
+        # rich pads columns by their number, which it does not adjust
+        shown.columns = [replace(column, _index=number) for number, column in enumerate(kept)]
     if not console.is_terminal:  # names are searched in files: they are not broken
         width = min(console.width, width - min(0, _room_left(shown, width)))
     if _room_left(shown, width) >= 0:
