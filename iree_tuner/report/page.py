@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 from iree_tuner.errors import TunerError
 from iree_tuner.files import write
 from iree_tuner.report.numbers import FILTERS
-from iree_tuner.report.view import RunReport, WorkloadPart
+from iree_tuner.report.view import ReportedRun, RunReport, WorkloadPart
 from iree_tuner.store.rows import text
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _LIBRARIES = ("altair", "vl_convert", "jinja2")
 _FOLDER = "iree_tuner.report"
+_MOST_LEFT = 8  # parts with the most time above the roofline
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,8 @@ def page_of(report: RunReport) -> str:
         spaces=list(_spaces(report)),
         saved=_saved(report),
         above=above_the_roof(report),
+        left=left_over(report),
+        again=_again(report.run),
     )
 
 
@@ -97,6 +101,47 @@ def above_the_roof(report: RunReport) -> list[str]:
     """The parts that took less time than the roofline permits, without duplicates."""
     parts = [part for each in report.profiles for part in each.slices]
     return list(dict.fromkeys(each.label for each in parts if each.time_us < (each.attainable_us or 0.0)))
+
+
+@dataclass(frozen=True)
+class Left:
+    """A part of the program, and what of its time the roofline does not explain."""
+
+    label: str
+    before_us: float | None
+    time_us: float  # in the last profile
+    bound_us: float
+    share: float | None  # of the program's time
+    reached: float  # part of the roofline
+    reached_before: float | None
+
+
+def left_over(report: RunReport) -> list[Left]:
+    """The parts that could still gain most, by the roofline: those with the most time above it first."""
+    if not report.profiles:
+        return []
+    last = report.profiles[-1]
+    before = {each.label: each for each in report.profiles[0].slices} if len(report.profiles) > 1 else {}
+    whole_us = last.whole_us or last.explained_us
+    found: list[Left] = []
+    for each in last.slices:
+        if each.attainable_us is None or each.time_us <= each.attainable_us:
+            continue
+        was = before.get(each.label)
+        bound_us = was.attainable_us if was else None
+        found.append(Left(
+            each.label, was.time_us if was else None, each.time_us, each.attainable_us,
+            each.time_us / whole_us if whole_us else None, each.attainable_us / each.time_us,
+            bound_us / was.time_us if was and bound_us else None,
+        ))  # fmt: skip
+    return sorted(found, key=lambda each: each.bound_us - each.time_us)[:_MOST_LEFT]
+
+
+def _again(run: ReportedRun) -> str:
+    """The command that repeats the run."""
+    names = ("effort", "budget", "strategy", "seed", "device", "chip")
+    options = [f"--{name} {shlex.quote(str(run.options[name]))}" for name in names if name in run.options]
+    return " ".join(["iree-tuner tune", shlex.quote(run.program), *options, "--fresh"])
 
 
 def _charts(report: RunReport) -> dict[str, Drawing | None]:

@@ -364,9 +364,10 @@ class TuningOptions(DatabaseOptions, ClusterOptions):
     @property
     def recorded(self) -> dict[str, object]:
         """The options that the database stores with a run."""
+        limit = {} if self.budget_s is None else {"budget": f"{math.ceil(self.budget_s)}s"}
         return {
             "effort": self.effort, "strategy": self.strategy, "seed": self.seed, "device": self.devices[0],
-            "chip": self.chip,
+            "chip": self.chip, **limit,
         }  # fmt: skip
 
 
