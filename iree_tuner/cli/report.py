@@ -22,6 +22,7 @@ from iree_tuner.result import (
 )
 from iree_tuner.store.record import Use, as_json
 from iree_tuner.tuning.flags import ENVIRONMENT
+from iree_tuner.tuning.queue import NOT_TRIED
 from iree_tuner.tuning.reading import NothingToTuneError
 from iree_tuner.tuning.timeline import TimeUse
 
@@ -94,6 +95,12 @@ def _reason_and_notes(result: TuningResult, notes: list[str]) -> tuple[str, list
     """Why there is no comparison of the program with its result, if there is none; and all other notes."""
     if result.comparison is not None:
         return "", notes
+    if (
+        not result.gained
+        and NOT_TRIED in {each.note for each in result.results}
+        and not result.pace.candidates
+    ):
+        return f"{NOT_TRIED}; pass a longer --budget", notes
     if notes:
         unused = "" if result.gained or "not used" in notes[0] else "nothing is used: "
         return unused + notes[0], notes[1:]

@@ -63,7 +63,7 @@ def test_the_hook_refuses_a_bad_spec_among_good_ones(tmp_path):
         assert (done.returncode != 0) is refused, done.stderr
 
 
-@pytest.mark.exhaustive(reason="it builds and installs the package with its dependencies: two minutes")
+@pytest.mark.exhaustive(reason="it builds and installs the package with its dependencies: four minutes")
 def test_the_wheel_of_the_sdist_tunes_alone(tmp_path):
     made, python = tmp_path / "made", tmp_path / "venv" / "bin" / "python"
     alone = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}

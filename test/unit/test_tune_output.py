@@ -129,6 +129,15 @@ CASES = {
         ),
         Path("bert.spec.mlir"),
     ),
+    "no_time": (
+        result(
+            replace(LEFT, note="not tuned: out of time", share=1.0),
+            note="no compiler flags were tried: no time left for another compilation",
+            steps=(ComparisonStep("default flags and kernels", "default flags", compared(1.01, "tie")),),
+            sources=SOURCES,
+        ),
+        Path("bert.spec.mlir"),
+    ),
     "loss": (
         result(
             LARGE, SMALL, LEFT, note="the spec is not used: the program is slower with it (0.934x)",
