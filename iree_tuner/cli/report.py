@@ -105,7 +105,12 @@ def _reason_and_notes(result: TuningResult, notes: list[str]) -> tuple[str, list
         unused = "" if result.gained or "not used" in notes[0] else "nothing is used: "
         return unused + notes[0], notes[1:]
     if not result.wins:
-        return "no candidate beats the compiler's default", []
+        ties = (each.comparison for each in result.results)
+        noisy = any(each and each.interval[1] > _SURE**2 * each.interval[0] for each in ties)
+        return (
+            f"no candidate beats the compiler's default{', as far as this noisy machine shows' * noisy}",
+            [],
+        )
     compared = any(step.comparison for step in result.steps)
     return "the wins do not make the program faster" if compared else "the wins are not used", []
 
