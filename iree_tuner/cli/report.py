@@ -159,8 +159,7 @@ def _why_less(result: TuningResult) -> Iterator[str]:
         return
     whole_us = compared.default_us
     if tuned_us < _PART * whole_us:
-        took = f"workloads that win take {tuned_us:.1f} of the program's {whole_us:.1f} us"
-        yield f"{took}, and save {saved_us:.1f} us alone"
+        yield f"workloads that win take {tuned_us:.1f} of {whole_us:.1f} us, and save {saved_us:.1f} us alone"
     elif whole_us * (1.0 - 1.0 / compared.speedup) < _LESS * saved_us:
         yield f"workloads that win save {saved_us:.1f} us alone, but less in the program, where"
         yield "dispatches find other data in the caches, and calls cost time"
@@ -169,8 +168,7 @@ def _why_less(result: TuningResult) -> Iterator[str]:
 def _left_out(result: TuningResult) -> Iterator[str]:
     """The kernels that win alone and are not used, with the reason."""
     used = {name for each in result.changes for name in (each.where, *each.dispatches)}
-    nouns = [each.noun for each in result.sources]
-    steps = [step for step in result.steps if any(noun in step.what for noun in nouns)]
+    steps = [step for step in result.steps if any(each.noun in step.what for each in result.sources)]
     best = max(steps, key=lambda step: step.comparison.speedup if step.comparison else 0.0, default=None)
     if best is None:
         why = "no version of the program with it was compared: out of time"

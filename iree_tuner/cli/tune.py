@@ -160,10 +160,10 @@ def _not_judged(result: TuningResult, *, as_json: bool) -> int:
         people.print("interrupted before anything was compared: no file was written", style="yellow")
         return _INTERRUPTED
     why = result.why_not_judged or "nothing was tried"
-    told = f"{'' if why.startswith('not ') else 'not judged: '}{why}; no file was written"
     before_s = result.time.total_s - result.time.seconds().get(SEARCH, 0.0)
-    hint = f"pass a longer --budget: all but the search took {before_s:.0f} s"
-    raise TunerError(told, hint=hint if NOT_TRIED in why else "")
+    hint = f"pass a longer --budget: all but the search took {before_s:.0f} s" if NOT_TRIED in why else None
+    why = f"{'' if why.startswith('not ') else 'not judged: '}{why}; no file was written"
+    raise TunerError(why, hint=hint)
 
 
 def _sources(options: TuningOptions, outputs: Outputs) -> tuple[CandidateSource, ...]:

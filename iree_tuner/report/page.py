@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from iree_tuner.errors import TunerError
 from iree_tuner.files import write
 from iree_tuner.report.numbers import FILTERS
-from iree_tuner.report.view import ReportedRun, RunReport, WorkloadPart
+from iree_tuner.report.view import ReportedRun, RunReport, Slice, TimeProfile, WorkloadPart
 from iree_tuner.store.rows import text
 
 if TYPE_CHECKING:
@@ -103,38 +103,15 @@ def above_the_roof(report: RunReport) -> list[str]:
     return list(dict.fromkeys(each.label for each in parts if each.time_us < (each.attainable_us or 0.0)))
 
 
-@dataclass(frozen=True)
-class Left:
-    """A part of the program, and what of its time the roofline does not explain."""
-
-    label: str
-    before_us: float | None
-    time_us: float  # in the last profile
-    bound_us: float
-    share: float | None  # of the program's time
-    reached: float  # part of the roofline
-    reached_before: float | None
-
-
-def left_over(report: RunReport) -> list[Left]:
-    """The parts that could still gain most, by the roofline: those with the most time above it first."""
-    if not report.profiles:
-        return []
-    last = report.profiles[-1]
-    before = {each.label: each for each in report.profiles[0].slices} if len(report.profiles) > 1 else {}
-    whole_us = last.whole_us or last.explained_us
-    found: list[Left] = []
-    for each in last.slices:
-        if each.attainable_us is None or each.time_us <= each.attainable_us:
-            continue
-        was = before.get(each.label)
-        bound_us = was.attainable_us if was else None
-        found.append(Left(
-            each.label, was.time_us if was else None, each.time_us, each.attainable_us,
-            each.time_us / whole_us if whole_us else None, each.attainable_us / each.time_us,
-            bound_us / was.time_us if was and bound_us else None,
-        ))  # fmt: skip
-    return sorted(found, key=lambda each: each.bound_us - each.time_us)[:_MOST_LEFT]
+def left_over(report: RunReport) -> list[tuple[Slice, Slice | None]]:
+    """The parts with the most time above the roofline in the last profile, each with itself before."""
+    first, *_, last = [*report.profiles, *report.profiles] or [TimeProfile()] * 2
+    before = {each.label: each for each in first.slices if first is not last}
+    left = [
+        (each.time_us - each.attainable_us, each) for each in last.slices if each.attainable_us is not None
+    ]
+    found = [each for left_us, each in sorted(left, key=lambda pair: -pair[0]) if left_us > 0]
+    return [(each, before.get(each.label)) for each in found[:_MOST_LEFT]]
 
 
 def _again(run: ReportedRun) -> str:

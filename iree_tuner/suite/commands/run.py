@@ -177,8 +177,7 @@ class SuiteOptions(ClusterOptions):
 
 
 _LINE = "-" * 64
-Form = Callable[[Row], Sequence[str]]
-"""The lines of a row."""
+Form = Callable[[Row], Sequence[str]]  # the lines of a row
 
 
 class SuiteProgress:
