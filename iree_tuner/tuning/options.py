@@ -310,7 +310,7 @@ class TuningOptions(DatabaseOptions, ClusterOptions):
         Measure with warm caches. Default: cold caches, by rotating buffers through more memory than the
         caches hold.
     profile
-        Profile the program before and after tuning. Default: on in runs of a minute or more.
+        Profile the program before and after tuning. Default: on in runs of a minute or more, if it is short.
     compiled
         Keep time of the budget to compile the result, for callers of `TuningResult.vmfb`.
     """

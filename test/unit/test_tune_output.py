@@ -138,6 +138,7 @@ CASES = {
         ),
         Path("bert.spec.mlir"),
     ),
+    "dynamic": (result(LARGE, speedup=1.2, verdict="win", sizes=SIZES[:1]), Path("bert.spec.mlir")),
     "loss": (
         result(
             LARGE, SMALL, LEFT, note="the spec is not used: the program is slower with it (0.934x)",
