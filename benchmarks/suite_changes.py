@@ -29,7 +29,7 @@ from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.measure.statistics import LEAST_PAIRS
 from iree_tuner.suite.changes import Change, changes, counts
-from iree_tuner.suite.commands.run import SuiteOptions, SuiteProgress
+from iree_tuner.suite.commands.run import SuiteOptions, SuiteProgress, line
 from iree_tuner.suite.kinds.product import Matmul
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.plan import Item, SuitePlan, items_from
@@ -93,7 +93,7 @@ def run(
         against=folder / against if against else None, launches=given.launches,
         cache=default_database().with_name("rooflines.json"),
     )  # fmt: skip
-    with SuiteProgress(people, as_json=False, blocks=False) as progress:
+    with SuiteProgress(people, line, as_json=False) as progress:
         return run_suite(plan, progress)
 
 

@@ -145,6 +145,12 @@ class TuningResult:
         return bool(self.entries or self.flags or self.changes)
 
     @property
+    def proven(self) -> bool:
+        """Whether it may replace another result: it is faster, or right, or could only be judged in parts."""
+        corrects = any(each.corrects for each in self.results)
+        return self.gained and (self.verdict != "tie" or corrects)
+
+    @property
     def pace(self) -> Pace:
         """How fast candidates were tried. Trials of earlier runs do not count."""
         every = ((each, trial) for each in self.results for trial in each.all_trials)

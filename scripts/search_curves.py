@@ -1,11 +1,11 @@
-"""Run search strategies over recordings, and write what `docs/search.md` shows of them.
+"""Run search strategies over recordings, and write what `benchmarks/README.md` shows of them.
 
     python scripts/search_curves.py recordings --seeds 50 --output docs/search
     python scripts/search_curves.py recordings --seeds 3 --strategy optuna --add --output docs/search
     python scripts/search_curves.py --redraw --output docs/search
 
-Writes OUTPUT/results.json, plots beside it, and the tables between the markers in OUTPUT.md if there is one.
-Prints a table of all recordings.
+Writes OUTPUT/results.json, plots beside it, and the tables between the markers in benchmarks/README.md if
+OUTPUT is docs/search. Prints a table of all recordings.
 Each recording is replayed with a prior that was trained on the recordings of other workloads, so that what is
 shown is shown for workloads that nothing was tuned to. The same recordings and the same release of
 scikit-learn give the same results. Needs the extras `learn` and `report`. The strategies to
@@ -76,9 +76,9 @@ def main() -> None:
         sys.exit(f"error: {error}")
     if not options.no_plots:
         draw(results, options.output)
-    document = options.output.with_suffix(".md")
-    if document.exists():
-        write_tables(results, document)
+    root = Path(__file__).resolve().parents[1]
+    if options.output.resolve() == root / "docs" / "search":
+        write_tables(results, root / "benchmarks" / "README.md")
     print(details(results), end="")
 
 

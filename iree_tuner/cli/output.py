@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import unicodedata
 from collections.abc import Mapping
@@ -34,18 +35,25 @@ def one_line(name: str) -> str:
     return printable(name).replace("\n", "\\n").replace("\t", "\\t")
 
 
-_WIDE = 200  # columns for files and pipes, which have no width of their own
+_WIDE, _TABLE_WIDTH = 200, 80  # columns of messages and of tables in files and pipes: these have no width
 
 
-class _SafeConsole(Console):
+class SafeConsole(Console):
     """A console that escapes control codes in names."""
+
+    @property
+    def table_width(self) -> int:
+        """The width of tables. In a pipe they are as wide as on a small terminal, or `COLUMNS`."""
+        columns = os.environ.get("COLUMNS", "")
+        in_pipe = int(columns) if columns.isdecimal() else _TABLE_WIDTH
+        return self.width if self.is_terminal else min(self.width, in_pipe)
 
     def render_str(self, text: str, **options: Any) -> Text:  # noqa: ANN401 (as the base has it)
         return super().render_str(printable(text), **options)
 
 
-def _console(*, stderr: bool) -> Console:
-    console = _SafeConsole(stderr=stderr, highlight=False, markup=False)
+def _console(*, stderr: bool) -> SafeConsole:
+    console = SafeConsole(stderr=stderr, highlight=False, markup=False)
     if not console.is_terminal:
         console.width = _WIDE
     return console
@@ -58,7 +66,7 @@ answers = _console(stderr=False)
 """The console for answers, on standard output."""
 
 
-def answers_to(*, as_json: bool) -> Console:
+def answers_to(*, as_json: bool) -> SafeConsole:
     """The console for a readable answer: standard error if JSON goes to standard output."""
     return people if as_json else answers
 

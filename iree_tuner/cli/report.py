@@ -22,13 +22,14 @@ from iree_tuner.result import (
 )
 from iree_tuner.store.record import Use, as_json
 from iree_tuner.tuning.flags import ENVIRONMENT
+from iree_tuner.tuning.queue import NOT_TRIED
 from iree_tuner.tuning.reading import NothingToTuneError
 from iree_tuner.tuning.timeline import TimeUse
 
 
 def report_result(
     console: Console, result: TuningResult, path: Path | None, kernels: Path | None = None,
-    *, stays: bool = False, verbose: bool = False,
+    *, stays: Path | None = None, verbose: bool = False,
 ) -> None:  # fmt: skip
     """Print what was found, where it was written, and the commands that use it.
 
@@ -37,15 +38,13 @@ def report_result(
         result: of the run.
         path: of the spec; None if none was written.
         kernels: path of the kernels' spec; None if no kernel is part of the result.
-        stays: whether another spec is at the path, which an empty one does not replace.
+        stays: path of another spec, which is not replaced.
         verbose: whether to print how it was found, too: the time of each stage, flags, each change.
     """
     searched = _table(result, verbose=verbose)
     if searched.row_count:
         print_table(console, searched, spare=("default us", "tuned us", "tried"))
-    for line in _without_comparison(result):
-        console.print(line)
-    for line in _not_searched(result):
+    for line in (*_without_comparison(result), *_left_out(result), *_not_searched(result)):
         console.print(line)
     if verbose:
         _tell_how_it_was_found(console, result)
@@ -55,12 +54,14 @@ def report_result(
         console.print(f"note: {note}", style="yellow")
     if path is None:
         return
-    for number, line in enumerate(_result_lines(result, why)):
+    for number, line in enumerate((*_result_lines(result, why), *_why_less(result))):
         console.print(line, style="" if number else "bold")
+    if stays is not None:
+        console.print(f"{stays} stays as it was: only a faster result replaces it")
     if result.gained:
         _tell_how_to_use(console, result, path, kernels, verbose=verbose)
-    else:
-        console.print(f"{path} {'stays as it was' if stays else 'is an empty spec'}")
+    elif stays is None:
+        console.print(f"{path} is an empty spec")
 
 
 def _not_searched(result: TuningResult) -> Iterator[str]:
@@ -94,11 +95,22 @@ def _reason_and_notes(result: TuningResult, notes: list[str]) -> tuple[str, list
     """Why there is no comparison of the program with its result, if there is none; and all other notes."""
     if result.comparison is not None:
         return "", notes
+    if (
+        not result.gained
+        and NOT_TRIED in {each.note for each in result.results}
+        and not result.pace.candidates
+    ):
+        return f"{NOT_TRIED}; pass a longer --budget", notes
     if notes:
         unused = "" if result.gained or "not used" in notes[0] else "nothing is used: "
         return unused + notes[0], notes[1:]
     if not result.wins:
-        return "no candidate beats the compiler's default", []
+        ties = (each.comparison for each in result.results)
+        noisy = any(each and each.interval[1] > _SURE**2 * each.interval[0] for each in ties)
+        return (
+            f"no candidate beats the compiler's default{', as far as this noisy machine shows' * noisy}",
+            [],
+        )
     compared = any(step.comparison for step in result.steps)
     return "the wins do not make the program faster" if compared else "the wins are not used", []
 
@@ -113,6 +125,9 @@ def _result_lines(result: TuningResult, why: str) -> Iterator[str]:
     times = f"{whole.called}: {compared.default_us:.1f} -> {compared.candidate_us:.1f} us"
     if result.verdict in ("win", "lose"):
         yield f"RESULT{so_far}: {speedup_of(compared)}, {times}"
+    elif compared.interval[1] > _SURE * compared.interval[0]:
+        yield f"RESULT{so_far}: uncertain, {speedup_of(compared)}, {times}"
+        yield "the machine is too noisy for a verdict: close other programs and repeat"
     else:
         yield f"RESULT{so_far}: tie, {speedup_of(compared)}, {times}"
     if whole.agreement.ok:
@@ -126,6 +141,46 @@ def _result_lines(result: TuningResult, why: str) -> Iterator[str]:
     if result.runtime.flags:
         yield f"runtime flags: {' '.join(result.runtime.flags)}, speedup {result.runtime.speedup:.2f}x more"
         yield f"  pass them to iree-run-module, or to Python in {ENVIRONMENT}"
+
+
+_SURE = 1.1
+"""A tie with a wider interval may be a large gain or loss."""
+
+_PART, _LESS = 0.7, 0.5  # of the program's time, and of the saving that was expected
+
+
+def _why_less(result: TuningResult) -> Iterator[str]:
+    """Why the program gains less than its workloads alone."""
+    won = [each for each in result.wins if each.entry is not None]
+    compared = result.comparison or next((each.comparison for each in result.steps if each.comparison), None)
+    saved_us = sum(each.saved_us for each in won)
+    tuned_us = sum(each.weight_us for each in won)
+    if compared is None or not saved_us or result.changes:
+        return
+    whole_us = compared.default_us
+    if tuned_us < _PART * whole_us:
+        yield f"workloads that win take {tuned_us:.1f} of {whole_us:.1f} us, and save {saved_us:.1f} us alone"
+    elif whole_us * (1.0 - 1.0 / compared.speedup) < _LESS * saved_us:
+        yield f"workloads that win save {saved_us:.1f} us alone, but less in the program, where"
+        yield "dispatches find other data in the caches, and calls cost time"
+
+
+def _left_out(result: TuningResult) -> Iterator[str]:
+    """The kernels that win alone and are not used, with the reason."""
+    used = {name for each in result.changes for name in (each.where, *each.dispatches)}
+    steps = [step for step in result.steps if any(each.noun in step.what for each in result.sources)]
+    best = max(steps, key=lambda step: step.comparison.speedup if step.comparison else 0.0, default=None)
+    if best is None:
+        why = "no version of the program with it was compared: out of time"
+    elif best.comparison is None:
+        why = f"the program with it fails: {best.error}"
+    else:
+        why = f"the program with it is not the fastest: {times_of(best.comparison)}"
+    for item in result.results:
+        names = {item.task.workload.name, *(each.name for each in item.task.dispatches)}
+        for each in item.competitors if not used & names else ():
+            if each.final.comparison is not None and each.final.comparison.verdict == "win":
+                yield f"{item.task.workload.name}: {each.kind.name} wins alone, and is not used: {why}"
 
 
 _SHOWN_S = 0.05
@@ -162,7 +217,7 @@ def _tell_how_to_use(
         if verbose or kernels is None or each.source != "kernels":
             line = f"{nouns[each.source]}: {': '.join(filter(None, (each.where, each.how)))}"
             console.print(f"{line}{f' ({each.count} times)' * (each.count > 1)}")
-    if result.verdict == "tie":
+    if result.verdict == "tie" and result.entries:
         console.print("its dispatches are faster alone, but the program is not measurably faster")
     if result.verdict is None:
         console.print("its dispatches are faster alone: the program with them was not compared")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.table import Column, Table
 
-from iree_tuner.cli.output import one_line
+from iree_tuner.cli.output import SafeConsole, one_line
 from iree_tuner.errors import UsageError
 
 _GAP = 2  # between columns
@@ -45,26 +46,31 @@ def print_table(console: Console, shown: Table, *, spare: Sequence[str] = (), ot
         spare: columns to drop if there is no room for all, in this order.
         otherwise: the text to print if the table has no rows.
     """
+    width = console.table_width if isinstance(console, SafeConsole) else console.width
     for name in spare:
-        if _fits(shown, console):
+        if _room_left(shown, width) >= 0:
             break
-        shown.columns = [column for column in shown.columns if column.header != name]
-    if _fits(shown, console):
-        _share_room(shown, console.width)
+        kept = [column for column in shown.columns if column.header != name]
+        # rich pads columns by their number, which it does not adjust
+        shown.columns = [replace(column, _index=number) for number, column in enumerate(kept)]
+    if not console.is_terminal:  # names are searched in files: they are not broken
+        width = min(console.width, width - min(0, _room_left(shown, width)))
+    if _room_left(shown, width) >= 0:
+        _share_room(shown, width)
     if shown.row_count or not otherwise:
-        console.print(shown, markup=False)
+        console.print(shown, markup=False, width=width)
     else:
         console.print(otherwise, markup=False)
 
 
-def _fits(shown: Table, console: Console) -> bool:
-    """Whether the table fits without breaking a number or a word."""
-    return sum(map(_least_width, shown.columns)) + _GAP * (len(shown.columns) - 1) <= console.width
+def _room_left(shown: Table, width: int) -> int:
+    """How much wider the table could be; negative if a number or a word has to be broken."""
+    return width - sum(map(_least_width, shown.columns)) - _GAP * (len(shown.columns) - 1)
 
 
 def _share_room(shown: Table, width: int) -> None:
     """Divide the remaining width equally among the text columns, the narrowest first."""
-    left = width - sum(map(_least_width, shown.columns)) - _GAP * (len(shown.columns) - 1)
+    left = _room_left(shown, width)
     wishes = sorted(
         ((_longest(column, str.splitlines) - _least_width(column), column) for column in shown.columns),
         key=lambda wish: wish[0],

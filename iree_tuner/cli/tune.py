@@ -28,8 +28,10 @@ from iree_tuner.targets.find import kind_for_device
 from iree_tuner.tune import TuningResult, tune_program
 from iree_tuner.tuning.flags import sources_of
 from iree_tuner.tuning.options import CANDIDATES, INSTANT, TuningOptions
+from iree_tuner.tuning.queue import NOT_TRIED
 from iree_tuner.tuning.reading import NothingToTuneError
 from iree_tuner.tuning.source import CandidateSource, known_sources
+from iree_tuner.tuning.timeline import SEARCH
 
 
 @Parameter(name="*", group=OUTPUT)
@@ -121,8 +123,7 @@ def tune(
             raise
     if not result.judged:  # what an earlier run wrote stays
         return _not_judged(result, as_json=outputs.as_json)
-    stays = path.exists() and not result.gained  # an empty spec does not replace another one
-    path = path if stays else _save(result.save, path)
+    path, stays = _written(result, path)
     if kernel_spec is not None:
         save = partial(result.save_changes, _KERNELS)
         kernel_spec = _save(save, kernel_spec) if result.changes_of(_KERNELS) else None
@@ -132,7 +133,8 @@ def tune(
     if page is not None:
         result.report(use).save(page)
     _keep_use(options, result, use)
-    for record in result_to_json(result, None if stays else path, kernel_spec) if outputs.as_json else ():
+    written = None if stays == path else path
+    for record in result_to_json(result, written, kernel_spec) if outputs.as_json else ():
         print_json(record)
     console = answers_to(as_json=outputs.as_json)
     report_result(console, result, path, kernel_spec, stays=stays, verbose=outputs.verbose)
@@ -158,7 +160,10 @@ def _not_judged(result: TuningResult, *, as_json: bool) -> int:
         people.print("interrupted before anything was compared: no file was written", style="yellow")
         return _INTERRUPTED
     why = result.why_not_judged or "nothing was tried"
-    raise TunerError(f"{'' if why.startswith('not ') else 'not judged: '}{why}; no file was written")
+    before_s = result.time.total_s - result.time.seconds().get(SEARCH, 0.0)
+    hint = f"pass a longer --budget: all but the search took {before_s:.0f} s" if NOT_TRIED in why else None
+    why = f"{'' if why.startswith('not ') else 'not judged: '}{why}; no file was written"
+    raise TunerError(why, hint=hint)
 
 
 def _sources(options: TuningOptions, outputs: Outputs) -> tuple[CandidateSource, ...]:
@@ -194,6 +199,15 @@ def _sources(options: TuningOptions, outputs: Outputs) -> tuple[CandidateSource,
         elif usual is not None and name not in left_out and not narrow:
             found.append(usual)
     return tuple(found)
+
+
+def _written(result: TuningResult, path: Path) -> tuple[Path, Path | None]:
+    """Write the spec. Returns its path, and that of another one that it does not replace."""
+    if result.proven or not path.exists():
+        return _save(result.save, path), None
+    if not result.gained:  # an empty one is not worth a file
+        return path, path
+    return _save(result.save, path.with_name(f"uncertain.{path.name}")), path
 
 
 def _save(save: Callable[[Path], Path], path: Path) -> Path:

@@ -24,6 +24,18 @@
     else section.addEventListener("toggle", () => { if (section.open) draw(figure); });
   }
 
+  // On narrow screens the cells of a row stand below each other, each with the name of its column.
+  for (const table of document.querySelectorAll(".scroll table")) {
+    const names = [...table.tHead.rows[0].cells].map((head) => head.textContent.trim());
+    for (const row of table.tBodies[0].rows) {
+      let column = 0;
+      for (const cell of row.cells) {
+        if (cell.tagName === "TD") cell.dataset.label = names[column];
+        column += cell.colSpan;
+      }
+    }
+  }
+
   // A cell may span several columns: the one that covers a column counts.
   const cellAt = (row, column) => {
     let end = 0;

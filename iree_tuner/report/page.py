@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 from iree_tuner.errors import TunerError
 from iree_tuner.files import write
 from iree_tuner.report.numbers import FILTERS
-from iree_tuner.report.view import RunReport, WorkloadPart
+from iree_tuner.report.view import ReportedRun, RunReport, Slice, TimeProfile, WorkloadPart
 from iree_tuner.store.rows import text
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _LIBRARIES = ("altair", "vl_convert", "jinja2")
 _FOLDER = "iree_tuner.report"
+_MOST_LEFT = 8  # parts with the most time above the roofline
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,8 @@ def page_of(report: RunReport) -> str:
         spaces=list(_spaces(report)),
         saved=_saved(report),
         above=above_the_roof(report),
+        left=left_over(report),
+        again=_again(report.run),
     )
 
 
@@ -97,6 +101,24 @@ def above_the_roof(report: RunReport) -> list[str]:
     """The parts that took less time than the roofline permits, without duplicates."""
     parts = [part for each in report.profiles for part in each.slices]
     return list(dict.fromkeys(each.label for each in parts if each.time_us < (each.attainable_us or 0.0)))
+
+
+def left_over(report: RunReport) -> list[tuple[Slice, Slice | None]]:
+    """The parts with the most time above the roofline in the last profile, each with itself before."""
+    first, *_, last = [*report.profiles, *report.profiles] or [TimeProfile()] * 2
+    before = {each.label: each for each in first.slices if first is not last}
+    left = [
+        (each.time_us - each.attainable_us, each) for each in last.slices if each.attainable_us is not None
+    ]
+    found = [each for left_us, each in sorted(left, key=lambda pair: -pair[0]) if left_us > 0]
+    return [(each, before.get(each.label)) for each in found[:_MOST_LEFT]]
+
+
+def _again(run: ReportedRun) -> str:
+    """The command that repeats the run."""
+    names = ("effort", "budget", "strategy", "seed", "device", "chip")
+    options = [f"--{name} {shlex.quote(str(run.options[name]))}" for name in names if name in run.options]
+    return " ".join(["iree-tuner tune", shlex.quote(run.program), *options, "--fresh"])
 
 
 def _charts(report: RunReport) -> dict[str, Drawing | None]:

@@ -310,7 +310,7 @@ class TuningOptions(DatabaseOptions, ClusterOptions):
         Measure with warm caches. Default: cold caches, by rotating buffers through more memory than the
         caches hold.
     profile
-        Profile the program before and after tuning. Default: on in runs of a minute or more.
+        Profile the program before and after tuning. Default: on in runs of a minute or more, if it is short.
     compiled
         Keep time of the budget to compile the result, for callers of `TuningResult.vmfb`.
     """
@@ -364,9 +364,10 @@ class TuningOptions(DatabaseOptions, ClusterOptions):
     @property
     def recorded(self) -> dict[str, object]:
         """The options that the database stores with a run."""
+        limit = {} if self.budget_s is None else {"budget": f"{math.ceil(self.budget_s)}s"}
         return {
             "effort": self.effort, "strategy": self.strategy, "seed": self.seed, "device": self.devices[0],
-            "chip": self.chip,
+            "chip": self.chip, **limit,
         }  # fmt: skip
 
 

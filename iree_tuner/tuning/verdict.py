@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from iree_tuner.measure.program import ProgramComparison
-from iree_tuner.measure.statistics import Comparison
+from iree_tuner.measure.statistics import Comparison, times_of
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.targets import Target
 from iree_tuner.tuning.budget import Budget
@@ -300,9 +300,9 @@ class _Judged:
             (f", --dim {name}" for name, each in self.found.by_case if each.comparison == comparison), ""
         )
         if comparison.verdict == "lose":
-            return f"the spec is not used: the program is slower with it ({comparison.speedup:.3f}x{case})"
+            return f"the spec is not used: the program is slower with it, {times_of(comparison)}{case}"
         what = "flags are" if self.changed else "spec is"
-        return f"the {what} not used: the program is not measurably faster ({comparison.speedup:.3f}x{case})"
+        return f"the {what} not used: the program is not measurably faster, {times_of(comparison)}{case}"
 
 
 def _chosen(judged: Sequence[_Judged]) -> _Judged:

@@ -40,6 +40,7 @@ LATE = "not judged: no time left for the final comparison"
 LITTLE = "not judged: the program would gain less than 0.3 %"
 
 _LEAST_SEARCH_S = 1.0
+_UNTRIED_PART = 0.5  # of the time that is left: a short budget is for the search too
 _BETTER = 0.99  # the score of what is worth another final
 _PAIRS = 4 * LEAST_PAIRS  # runs: a candidate's and the default's, to choose it and to judge it
 
@@ -70,7 +71,8 @@ def tune_workloads(run: Run, read: ReadProgram, *, versions: int, part: float = 
         budget.measured.parts_check_s = sum(_check_s(each, lab) for each in queue.workloads)
         checks_s = sum(_final_s(each, lab) for each in promising)
         whole = part * (budget.search_until(versions, len(promising), checks_s, start) - start)
-        return start + max(whole, _LEAST_SEARCH_S)
+        tried = not budget.limited or any(each.tried for each in queue.workloads)
+        return start + max(whole, _LEAST_SEARCH_S if tried else _UNTRIED_PART * (budget.end - start))
 
     with timeline.stage(SEARCH):
         lost = _search(queue, engine, until)

@@ -69,7 +69,7 @@ def test_badges_are_true() -> None:
 
 
 def test_the_table_of_the_cluster_has_the_numbers_of_the_figure() -> None:
-    page = (ROOT / "docs" / "cluster.md").read_text()
+    page = (ROOT / "benchmarks" / "README.md").read_text()
     results = json.loads((ROOT / "benchmarks" / "results" / "cluster_scale.json").read_text())
     for row in results["rows"]:
         cells = f"{row['candidates_an_hour']:,} | {row['efficiency']:.2f}"
@@ -80,7 +80,7 @@ def test_the_table_of_the_cluster_has_the_numbers_of_the_figure() -> None:
 
 
 def test_the_table_of_models_has_the_numbers_of_the_chart(monkeypatch) -> None:
-    page = (ROOT / "docs" / "models.md").read_text()
+    page = (ROOT / "benchmarks" / "README.md").read_text()
     results = json.loads((ROOT / "benchmarks" / "results" / "cpu_models.json").read_text())
     assert f"commit {results['about']['commit']}" in page
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))

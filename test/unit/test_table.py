@@ -2,10 +2,12 @@
 
 import io
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from iree_tuner.cli.output import SafeConsole
 from iree_tuner.cli.table import print_table, table
 
 NAMES = ("workload", "share", "tried", "default us", "tuned us", "speedup (interval)", "verdict")
@@ -65,3 +67,23 @@ def test_rows_of_several_lines_stand_apart():
     made.add_row("one\ntwo")
     made.add_row("three")
     assert printed(made, 80).rstrip().splitlines()[-3:] == ["two  ", "     ", "three"]
+
+
+@pytest.mark.parametrize("width", range(17, 24))
+def test_short_columns_are_whole_at_their_least_width(width):
+    made = table("run", "commit", "ok", "name", words=("name",))
+    made.add_row("2026-11", "0123456789", "6", "a bc")
+    assert printed(made, width, spare=("commit",)).split() == ["run", "ok", "name", "2026-11", "6", "a", "bc"]
+
+
+def test_tables_in_a_pipe_have_80_columns_and_whole_names(monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    words = " ".join(["word"] * 40)
+    for columns, name, widest in ((None, "short", 80), (None, "n" * 90, 96), ("120", "n" * 90, 120)):
+        if columns:
+            monkeypatch.setenv("COLUMNS", columns)
+        made, out = table("name", "what", words=("name", "what")), io.StringIO()
+        made.add_row(name, words)
+        print_table(SafeConsole(file=out, width=200), made)
+        assert widest - 5 < max(map(len, out.getvalue().splitlines())) <= widest
+        assert name in out.getvalue()

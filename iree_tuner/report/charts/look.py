@@ -20,6 +20,9 @@ VERDICTS = {"win": "#1f7ae0", "tie": "#8a94a3", "lose": "#cf3f4f", "": "#8a94a3"
 SERIES = ("#1f7ae0", "#e0762a", "#1d9a77", "#b64fc0", "#c9a100", "#cf3f4f", "#5b6ee1", "#4f8a10")
 """Distinct, also for people who see few colors, and readable on white and on near-black."""
 
+MANY_SERIES = (*SERIES, "#86bdf5", "#f3b68a", "#82d1b8", "#dfa6e6", "#e8d588", "#ec9aa3")
+"""Further ones, lighter, for charts in which each color has its name next to it."""
+
 OTHERS = "#9aa3ad"
 ROW_PX = 24
 HEIGHT_PX = 320

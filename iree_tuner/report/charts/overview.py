@@ -10,6 +10,7 @@ import altair as alt
 from iree_tuner.report.charts.look import (
     FAINT,
     HEIGHT_PX,
+    MANY_SERIES,
     OTHERS,
     SERIES,
     VERDICTS,
@@ -126,7 +127,7 @@ def draw_timeline(report: RunReport) -> Drawing | None:
     if not rows:
         return None
     names = list(dict.fromkeys(str(row["what"]) for row in rows if row["what"] != BUSY))
-    colors = {**dict(zip(names, cycle(SERIES), strict=False)), BUSY: OTHERS}
+    colors = {**dict(zip(names, cycle(MANY_SERIES), strict=False)), BUSY: OTHERS}
     lanes = list(dict.fromkeys(str(row["lane"]) for row in rows))
     chart = (
         alt.Chart(alt.NamedData("timeline"), height=rows_high(len(lanes)))
@@ -161,6 +162,7 @@ def timeline_rows(report: RunReport) -> list[Row]:
     ]
 
 
+_SLOW = 0.7  # of the slowest best speedup: what is below is not distinguished
 REST = "others"  # no label is like it: labels of workloads have sizes
 
 
@@ -179,7 +181,7 @@ def draw_convergence(report: RunReport) -> Drawing | None:
         x=alt.X("trial:Q", title="trials", axis=alt.Axis(format="d", tickMinStep=1)),
         y=alt.Y(
             "speedup:Q", title="best speedup so far", axis=alt.Axis(format="~g", values=ratios(low, high)),
-            scale=alt.Scale(type="log", domain=[low, high], nice=False),
+            scale=alt.Scale(type="log", domain=[low, high], nice=False, clamp=True),
         ),
         detail="workload:N", tooltip=["workload:N", "trial:Q", alt.Tooltip("speedup:Q", format=".3f")],
     )  # fmt: skip
@@ -199,8 +201,11 @@ def draw_convergence(report: RunReport) -> Drawing | None:
 
 
 def _ends(rows: Sequence[Row]) -> tuple[float, float]:
+    """The ends of the axis. Early slow trials lie at its lower end: they would flatten all curves."""
     found = [float(str(row["speedup"])) for row in rows]
-    return min(0.95, *found) / 1.02, max(1.05, *found) * 1.05
+    last = {row["workload"]: float(str(row["speedup"])) for row in rows}
+    low = max(min(found), _SLOW * min(last.values()))
+    return min(0.95, low) / 1.02, max(1.05, *found) * 1.05
 
 
 def curve(part: WorkloadPart) -> list[Row]:

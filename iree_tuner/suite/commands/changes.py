@@ -141,7 +141,7 @@ def _tell(found: Sequence[Change], spreads: Spreads, console: Console) -> None:
             _side(each, "before"), _side(each, "after"), _how(each),
         )  # fmt: skip
     if told:
-        print_table(console, changed, spare=("how", "before us", "after us", "device"))
+        print_table(console, changed, spare=("device", "before us", "after us", "how"))
     if any(each.ratio is not None and not each.paired for each in found):
         known = [f"{spread:.1%} on {name or 'the device'}" for name, spread in spreads.devices.items()]
         told = ", ".join(known) or f"{USUAL:.0%} (assumed: there is no history of this machine)"

@@ -17,7 +17,7 @@ from iree_tuner.errors import UsageError
 from iree_tuner.files import planned_output, write
 from iree_tuner.report.page import check_installed
 from iree_tuner.suite.backends.backend import Backend, backend, backends
-from iree_tuner.suite.commands.run import SuiteOptions, SuiteOutputs, carry_out
+from iree_tuner.suite.commands.run import SuiteOptions, SuiteOutputs, carry_out, line
 from iree_tuner.suite.pages.run_page import headline, run_page
 from iree_tuner.suite.pages.together import gains, standings, together
 from iree_tuner.suite.plan import Tuning
@@ -78,7 +78,7 @@ def compare(
             tuning=tuning if tuning != Tuning() else None,
             cache=default_database().with_name("rooflines.json"),
         )
-        return carry_out(plan, outputs, site, blocks=False)
+        return carry_out(plan, outputs, site, line)
 
 
 def _chosen(libraries: str, site: Hosts, places: Sequence[DeviceAddress]) -> list[Backend]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -172,10 +172,11 @@ class SuiteOptions(ClusterOptions):
         return done.stdout.strip() if done.returncode == 0 else ""
 
 
-# Progress of a suite run on standard error: blocks or lines for rows, and a progress bar on terminals.
+# Progress of a suite run on standard error: lines for rows, and a progress bar on terminals.
 
 
 _LINE = "-" * 64
+Form = Callable[[Row], Sequence[str]]  # the lines of a row
 
 
 class SuiteProgress:
@@ -183,13 +184,13 @@ class SuiteProgress:
 
     Args:
         as_json: also print rows as JSON on standard output.
-        blocks: print each row as a block of lines instead of one line.
+        form: how a row is printed.
     """
 
-    def __init__(self, console: Console, *, as_json: bool, blocks: bool) -> None:
+    def __init__(self, console: Console, form: Form, *, as_json: bool) -> None:
         self._console = console
         self._as_json = as_json
-        self._blocks = blocks
+        self._form = form
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         self._bar = Progress(*columns, console=console, transient=True, redirect_stdout=False)
         self._task: TaskID | None = None
@@ -226,8 +227,7 @@ class SuiteProgress:
             print_json(to_json(row))
         self.failed += row.state in ("failed", "lost")
         style = {"failed": "red", "lost": "red", "missing": "yellow", "cannot": "yellow"}.get(row.state)
-        lines = block(row) if self._blocks else [line(row)]
-        self._console.print("\n".join(lines), style=style, soft_wrap=True)
+        self._console.print("\n".join(self._form(row)), style=style, soft_wrap=True)
 
     def done(self, operation: str) -> None:
         if self._task is not None:
@@ -257,15 +257,33 @@ def block(row: Row) -> list[str]:
     return [_LINE, *(f"{name:<14}: {value}" for name, value in parts)]
 
 
-def line(row: Row) -> str:
+def line(row: Row) -> list[str]:
     """Format a row in one line."""
-    told = f"{row.operation:<58} {row.backend:<14}"
+    message = f"{' ' if row.time_us is not None else ': '}{row.message}".rstrip()
+    return [f"{row.operation:<58} {row.backend:<14} {_numbers(row)}{message}"]
+
+
+def by_operation() -> Form:
+    """Format rows in one line each, under the name of their operation."""
+    last = ""
+
+    def form(row: Row) -> list[str]:
+        nonlocal last
+        named, last = [] if row.operation == last else [row.operation], row.operation
+        change = f"change {_ratio(row.change, row.change_interval)}  " if row.change is not None else ""
+        gained = row.speedup is not None and row.configuration != "default"
+        numbers = f"{_numbers(row, gained=gained):<58}  {change}{row.configuration}"
+        return [*named, f"{numbers.rstrip()}{f': {row.message}' * bool(row.message)}"]
+
+    return form
+
+
+def _numbers(row: Row, *, gained: bool = True) -> str:
     if row.time_us is None:
-        return f"{told} {row.state if row.verification != 'FAILED' else 'FAILED'}: {row.message}"
+        return row.state if row.verification != "FAILED" else "FAILED"
     share = f"{row.roofline_share:>6.1%}" if row.roofline_share is not None else ""
-    gained = _ratio(row.speedup, row.speedup_interval) if row.speedup is not None else ""
-    numbers = f"{row.time_us:>10.1f} us {_number(row.gflops):>8} GFLOP/s {share} {gained}"
-    return f"{told} {numbers} {row.message}".rstrip()
+    speedup = _ratio(row.speedup, row.speedup_interval) if gained and row.speedup is not None else ""
+    return f"{row.time_us:>10.1f} us {_number(row.gflops):>8} GFLOP/s {share} {speedup}".rstrip()
 
 
 def _number(value: float | None) -> str:
@@ -316,6 +334,7 @@ def run(
     dispatches: str = "",
     seed: int = 0,
     against: Path | None = None,
+    verbose: Annotated[bool, Parameter(negative="", group=OUTPUT)] = False,
     options: SuiteOptions = _OPTIONS,
     outputs: SuiteOutputs = _OUTPUTS,
 ) -> int:
@@ -342,6 +361,8 @@ def run(
         Seed of the sample of configurations.
     against
         Also measure the code of this earlier run, interleaved with the new code: a folder of results.
+    verbose
+        Print a block of lines for each row, with the operation's arguments.
     """
     tell_caution(options.scheduler)
     with site_at(options.scheduler) as site:
@@ -354,10 +375,10 @@ def run(
             launches=options.launches or (_LAUNCHES_BESIDE if against else 1),
             cache=default_database().with_name("rooflines.json"),
         )
-        return carry_out(plan, outputs, site, blocks=True)
+        return carry_out(plan, outputs, site, block if verbose else by_operation())
 
 
-def carry_out(plan: SuitePlan, outputs: SuiteOutputs, site: Hosts, *, blocks: bool) -> int:
+def carry_out(plan: SuitePlan, outputs: SuiteOutputs, site: Hosts, form: Form) -> int:
     """Carry out a plan. Returns exit status 1 if something failed."""
     if outputs.csv is not None and not outputs.csv.resolve().parent.is_dir():
         raise TunerError("no such folder", location=str(outputs.csv.parent))
@@ -365,7 +386,7 @@ def carry_out(plan: SuitePlan, outputs: SuiteOutputs, site: Hosts, *, blocks: bo
         people.print(f"note: this runs IREE {other}; iree_tuner is tested with {RELEASE}")
     if plan.against is not None and plan.against.resolve() == plan.folder.resolve():
         raise UsageError("--against and --output are the same folder")
-    with SuiteProgress(people, as_json=outputs.as_json, blocks=blocks) as progress:
+    with SuiteProgress(people, form, as_json=outputs.as_json) as progress:
         results = run_suite(plan, progress, site=site)
     if outputs.csv is not None:
         write_csv(results.rows, outputs.csv)

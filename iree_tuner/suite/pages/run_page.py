@@ -243,8 +243,8 @@ def draw_speedups(
     there = {row["contender"] for row in rows}
     shown = [each for each in contenders(found) if each in there]
     order = list(dict.fromkeys(str(row["label"]) for row in rows))
-    ends = [float(str(row[name])) for row in rows for name in ("speedup", "low", "high")]
-    low, high = min(0.9, *ends) / 1.05, max(1.1, *ends) * 1.05
+    reach = [float(str(row[name])) for row in rows for name in ("speedup", "low", "high")]
+    low, high = min(0.9, *reach) / 1.05, max(1.1, *reach) * 1.05
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
     axis = alt.Axis(format="~g", values=ratios(low, high), orient="top", title="speedup over IREE's default")
     base = alt.Chart(alt.NamedData("speedups")).encode(
@@ -261,10 +261,17 @@ def draw_speedups(
     bars = base.mark_bar().encode(
         x=alt.X("speedup:Q", scale=scale, axis=axis), x2="one:Q", color=colored(shown, all_)
     )
-    intervals = base.mark_rule(stroke=INK, opacity=0.65).encode(x=alt.X("low:Q", scale=scale), x2="high:Q")
+    # On bars of any color, in the dark as well: a line with a border, and ticks at its ends.
+    x = alt.X("low:Q", scale=scale)
+    border = base.mark_rule(stroke="var(--paper)", strokeWidth=4).encode(x=x, x2="high:Q")
+    intervals = base.mark_rule(stroke=INK, strokeWidth=1.5).encode(x=x, x2="high:Q")
+    ends = [
+        base.mark_tick(color=INK, thickness=1.5, size=_BAR_PX * 0.6).encode(x=alt.X(f"{name}:Q", scale=scale))
+        for name in ("low", "high")
+    ]
     one = alt.Chart(alt.NamedData("one")).mark_rule(color=FAINT).encode(x=alt.X("one:Q", scale=scale))
     height = max(2, len(order)) * max(_LEAST_PX, len(shown) * _BAR_PX + _GAP_PX)
-    chart = alt.layer(bars, intervals, one).properties(height=height)
+    chart = alt.layer(bars, border, intervals, *ends, one).properties(height=height)
     data = {"speedups": rows, "one": [{"one": 1.0}]}
     return drawn(chart, data, "Speedup of each back end over IREE's default, for each operation")
 

@@ -15,8 +15,8 @@ CASES = (
     (9, 96, 2, None, 2, "mask", 32), (5, 41, 1, None, 1, "bias", 40), (3, 257, 2, None, 8, "", 7),
     (70, 130, 1, 45, 1, "bias", 0), (70, 100, 1, 0, 1, "capped", 70), (5, 300, 2, None, 4, "capped", 0),
 )  # fmt: skip
-"""Queries, keys, heads to one of keys, keys after its own that a query sees, parts of keys, a bias or a soft cap
-of scores, and how many keys are in other arrays."""
+"""Queries, keys, heads to one of keys, keys after its own that a query sees, parts of keys, a bias or a soft
+cap of scores, and how many keys are in other arrays."""
 CAP = 0.5
 
 
@@ -59,8 +59,9 @@ for m, keys, shared, after, splits, kind, late in CASES:
         *map(Tensor, (q, *earlier, bias, *later, out, parts)), BATCH=(batch, heads // shared, shared), M=m,
         N=width, K1=width, K2=keys, **strides, **inner, IN_BIAS=steps[2:], AFTER=after,
         SCALE=(0.25 / CAP if kind == "capped" else 0.125) * math.log2(math.e),
-        CAP=CAP * math.log2(math.e) if kind == "capped" else None, BM=64, BK=32, WIDTH=64, WIDTH_V=64, SPLITS=splits,
-        CLUSTER=False, BIASED=kind not in ("", "capped"), MASKED=kind == "mask", EARLIER=early, SOURCES=(0, 1, 2, 3, 4, 5),
+        CAP=CAP * math.log2(math.e) if kind == "capped" else None, BM=64, BK=32, WIDTH=64, WIDTH_V=64,
+        SPLITS=splits, CLUSTER=False, BIASED=kind not in ("", "capped"), MASKED=kind == "mask",
+        EARLIER=early, SOURCES=(0, 1, 2, 3, 4, 5),
         STARTS=(0,) * 6,
     )  # fmt: skip
     k, v = (np.repeat(each.astype(float), shared, axis=2) for each in (k, v))
@@ -84,7 +85,8 @@ for sources in ((0, 0, 0), (0, 1, 1)):
         *map(Tensor, (*given, none, none, none, out, none)), BATCH=(1,), M=m, N=width, K1=width, K2=m,
         **dict.fromkeys(("Q", "K", "V", "OUT", "BIAS", "K_LATER", "V_LATER"), (0,)),
         **dict.fromkeys(("IN_BIAS", "IN_K_LATER", "IN_V_LATER"), (0, 0)),
-        **{f"IN_{name}": (1 + 3 * width, 1) for name in ("Q", "K", "V")}, IN_OUT=(width, 1), AFTER=None, CAP=None,
+        **{f"IN_{name}": (1 + 3 * width, 1) for name in ("Q", "K", "V")}, IN_OUT=(width, 1), AFTER=None,
+        CAP=None,
         SCALE=0.125 * math.log2(math.e), BM=64, BK=32, WIDTH=32, WIDTH_V=32, SPLITS=1, CLUSTER=False,
         BIASED=False, MASKED=False, EARLIER=m, SOURCES=(*sources, 3, 4, 5),
         STARTS=(1, 1 + width, 1 + 2 * width, 0, 0, 0),

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from dataclasses import dataclass
+from html import unescape
 
 import pytest
 from report.made_up import NASTY, fill
@@ -92,7 +93,7 @@ def test_all_charts_are_drawn(made, tmp_path, flags):
 def test_an_empty_report_opens(tmp_path):
     seen = visit(Report(RunReport(ReportedRun("m"))).save(tmp_path / "report.html"), tmp_path)
     assert (seen.console, seen.requests) == ([], [])
-    assert "This run tried no candidate" in seen.page
+    assert "Nothing was compared" in seen.page
 
 
 def test_a_frame_of_a_notebook_draws(made, tmp_path):
@@ -100,3 +101,44 @@ def test_a_frame_of_a_notebook_draws(made, tmp_path):
     page.write_text(f"<!DOCTYPE html><title>notebook</title>{made._repr_html_().replace('lazy', 'eager')}")
     seen = visit(page, tmp_path)
     assert (seen.console, seen.requests) == ([], [])
+
+
+LOOK = """<script>addEventListener("load", () => setTimeout(() => {
+  const root = document.documentElement, right = (each) => each.getBoundingClientRect().right;
+  const every = (where, what) => [...where.querySelectorAll(what)];
+  const cut = every(document, ".scroll").filter((each) => each.scrollWidth > each.clientWidth + 1);
+  const beyond = (svg) => every(svg, "text").filter((each) => right(each) > right(svg) + 2);
+  const clipped = every(document, "figure svg").flatMap(beyond).map((each) => each.textContent);
+  const page = getComputedStyle(document.body);
+  root.dataset.seen = JSON.stringify({
+    wide: root.scrollWidth > innerWidth, cut: cut.length, clipped, colors: [page.color, page.backgroundColor],
+  });
+}, 3000));</script>"""
+WIDTHS = (420, 1300, 1920)
+
+
+def looked_at(html, folder, width, *, dark=False):
+    """Whether a page is wider than the window, which tables and labels are cut, and its colors."""
+    page = folder / "looked_at.html"
+    page.write_text(html.replace("<head>", f"<head>{LOOK}", 1))
+    scheme = (f"--blink-settings=preferredColorScheme={0 if dark else 1}",)
+    seen = visit(page, folder, f"--window-size={width},2000", *scheme)
+    return json.loads(unescape(re.search(r'data-seen="([^"]*)"', seen.page)[1]))
+
+
+def luminance(color):
+    return sum(map(int, re.findall(r"\d+", color)[:3])) / (3 * 255)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("dark", [False, True])
+def test_nothing_is_cut_and_text_is_readable(made, tmp_path, width, dark):
+    seen = looked_at(made.html(), tmp_path, width, dark=dark)
+    assert (seen["wide"], seen["cut"], seen["clipped"]) == (False, 0, [])
+    ink, paper = map(luminance, seen["colors"])
+    assert ink - paper > 0.6 if dark else paper - ink > 0.6
+
+
+def test_what_is_cut_is_seen(tmp_path):
+    wide = '<head></head><div class="scroll" style="overflow: auto"><p style="width: 900px">wide</p></div>'
+    assert looked_at(f"<!DOCTYPE html><html>{wide}</html>", tmp_path, 520)["cut"] == 1

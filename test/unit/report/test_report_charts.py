@@ -18,6 +18,7 @@ from iree_tuner.report.charts.overview import (
     draw_convergence,
     draw_gain,
     draw_outcomes,
+    draw_timeline,
     gain_rows,
     outcome_rows,
 )
@@ -35,7 +36,7 @@ from iree_tuner.report.view import (
     report_of_run,
 )
 from iree_tuner.store import Store
-from iree_tuner.store.record import WholeRecord
+from iree_tuner.store.record import Stretch, TimelineRecord, WholeRecord
 
 EMPTY = RunReport(ReportedRun("model.mlir"))
 DRAWS = (draw_profile, draw_gain, draw_convergence, draw_outcomes, draw_roofline)
@@ -165,3 +166,22 @@ def test_axes_have_some_labels_within(low, high):
     assert 2 <= len(marks) <= 40
     assert all(low <= mark <= high for mark in marks)
     assert any(math.isclose(mark, 1.0) for mark in marks)
+
+
+def test_each_stage_has_its_own_color():
+    names = [f"stage {number}" for number in range(14)]
+    stages = [Stretch(name, number, number + 1) for number, name in enumerate(names)]
+    drawn = draw_timeline(RunReport(EMPTY.run, whole=WholeRecord(timeline=TimelineRecord(stages))))
+    scale = drawn.spec["encoding"]["color"]["scale"]
+    assert [*dict.fromkeys(scale["range"])] == scale["range"]
+
+
+def test_early_slow_trials_do_not_flatten_the_curves():
+    slow = part(*(point(order, score) for order, score in enumerate((400.0, 1.1, 0.8, 0.7), 1)))
+    domains = [
+        layer["encoding"]["y"]["scale"]["domain"]
+        for layer in draw_convergence(RunReport(EMPTY.run, (slow,))).spec["layer"]
+        if "scale" in layer["encoding"]["y"]
+    ]
+    assert all(0.5 < low < 1 < high < 2 for low, high in domains)
+    assert domains

@@ -23,7 +23,7 @@ from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.program.source import Program
 from iree_tuner.report import page
 from iree_tuner.report.numbers import day, micros, seconds, times
-from iree_tuner.report.page import Report
+from iree_tuner.report.page import Report, left_over
 from iree_tuner.report.view import ReportedRun, RunReport, Slice, TimeProfile, WorkloadPart, report_of_run
 from iree_tuner.result import TuningResult
 from iree_tuner.store import Store
@@ -110,6 +110,35 @@ def test_an_empty_report_says_so(state):
         "The result is empty",
     ):
         assert part in text
+
+
+def test_an_empty_report_has_no_empty_sections():
+    page = Report(RunReport(ReportedRun("m"))).html()
+    assert set(re.findall(r'<section id="(\w+)">', page)) == {"result", "use", "conditions"}
+    assert set(re.findall(r'<a href="#(\w+)">', page)) == {"result", "use", "conditions"}
+
+
+def test_what_is_left_is_the_time_above_the_roofline():
+    def profile(when, times):
+        rows = [Slice(name, 1, time_us, attainable_us=bound) for name, time_us, bound in times]
+        return TimeProfile(when, 200.0, rows)
+
+    before = profile("before", [("a", 100.0, 40.0), ("b", 60.0, 10.0)])
+    after = profile("after", [("a", 50.0, 40.0), ("b", 60.0, 10.0), ("c", 9.0, None), ("d", 3.0, 4.0)])
+    report = RunReport(ReportedRun("m"), before=before, after=after)
+    found = [(part.label, part.time_us, was and was.time_us) for part, was in left_over(report)]
+    assert found == [("b", 60.0, 60.0), ("a", 50.0, 100.0)]
+    assert [was for _, was in left_over(RunReport(ReportedRun("m"), before=before))] == [None, None]
+    assert left_over(RunReport(ReportedRun("m"))) == []
+    page = Report(report).html()
+    assert "What is left" in page
+    assert "80.0 %" in page, "a takes 50 us of 40"
+
+
+def test_the_command_that_repeats_a_run_has_its_options():
+    run = ReportedRun("my model.mlir", options={"effort": "quick", "budget": "60s", "other": 3})
+    page = Report(RunReport(run)).html()
+    assert "iree-tuner tune &#39;my model.mlir&#39; --effort quick --budget 60s --fresh" in page
 
 
 @settings(max_examples=amount(5, 15), deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from amounts import some
 from made_runs import Made, made_run
-from report.test_report_browser import BROWSER, visit
+from report.test_report_browser import BROWSER, WIDTHS, looked_at, visit
 
 from iree_tuner.suite.pages.course import changes_page, history_page
 from iree_tuner.suite.pages.run_page import run_page
@@ -38,6 +38,13 @@ def test_all_charts_are_drawn(tmp_path, name, flags):
     charts = len(re.findall(r'<figure class="chart', seen.page))
     assert charts >= 2
     assert len(re.findall(r'<svg [^>]*class="marks"', seen.page)) == charts
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_is_cut(tmp_path, name, width):
+    seen = looked_at(PAGES[name](), tmp_path, width)
+    assert (seen["wide"], seen["cut"], seen["clipped"]) == (False, 0, [])
 
 
 @pytest.mark.parametrize(("typed", "shown"), [("torch", 12), ("MATMUL.*f32.* torch", None), ("(", 0)])

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from programs import ZERO_MATMUL
+from test_tune_output import CASES
 
 from iree_tuner.cli import tune as command
 from iree_tuner.cli.main import run
@@ -81,3 +82,19 @@ def test_an_empty_spec_does_not_replace_another(tmp_path, capsys, monkeypatch):
     spec.unlink()
     assert run(command) == 0
     assert "transform.named_sequence" in spec.read_text()
+
+
+@pytest.mark.parametrize(("case", "kept"), [("uncertain", True), ("tie", True), ("win", False)])
+def test_only_a_faster_result_replaces_a_spec(tmp_path, capsys, monkeypatch, case, kept):
+    found = CASES[case][0]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("iree_tuner.cli.tune.tune_program", lambda *_, **__: found)
+    monkeypatch.setattr(type(found), "save", lambda _, path: Path(path).write_text("new") and Path(path))
+    program, spec = Path("mm.mlir"), Path("mm.spec.mlir")
+    program.write_text(ZERO_MATMUL)
+    spec.write_text("old")
+    assert run(["tune", str(program), "--no-db", "-o", str(spec)]) == 0
+    assert spec.read_text() == ("old" if kept else "new")
+    other = Path("uncertain.mm.spec.mlir")
+    assert other.exists() is kept
+    assert f"--spec {other if kept else spec} " in capsys.readouterr().out

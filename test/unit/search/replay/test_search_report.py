@@ -87,7 +87,7 @@ def test_what_stands_between_the_markers_is_replaced(tmp_path):
 
 
 def test_the_documents_have_their_markers():
-    text = (Path(__file__).parents[4] / "docs" / "search.md").read_text()
+    text = (Path(__file__).parents[4] / "benchmarks" / "README.md").read_text()
     assert text.index(search_report.BEGIN) < text.index(search_report.END)
 
 
