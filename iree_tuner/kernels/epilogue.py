@@ -221,7 +221,8 @@ class _Epilogue:
             return multiplied
         if (other := self._repeated_step(found))[0]:
             return other
-        return logistic_of_x(found) or gelu_of_x(found, _EPSILONS.get(element, 0.0)), None
+        epsilon = _EPSILONS.get(element, 0.0)
+        return logistic_of_x(found, epsilon) or gelu_of_x(found, epsilon), None
 
     def _multiplied(self, product: Monomial, times: float) -> tuple[str, ir.Value | None]:
         """The step that a product computes, with the step's operand; an empty name if there is none."""

@@ -179,11 +179,34 @@ def _value(found: Polynomial, argument: float) -> float | None:
     return total
 
 
-def logistic_of_x(found: Polynomial) -> str:
-    """`silu` if an expression is `x / (1 + exp(-x))`, `sigmoid` without the factor; otherwise empty."""
-    below = add(number(1.0), atom(("exp", scale(atom(X), -1.0))))
-    sigmoid = atom(("inverse", below))
-    return "sigmoid" if found == sigmoid else "silu" if found == multiply(atom(X), sigmoid) else ""
+def logistic_of_x(found: Polynomial, epsilon: float) -> str:
+    """`silu` if an expression is `x / (1 + exp(-x))`, `sigmoid` without the factor; otherwise empty.
+
+    `quick_gelu` if it is `x / (1 + exp(-1.702 x))`. `epsilon` is as in `gelu_of_x`.
+    """
+    factors, times = found.terms[0] if len(found.terms) == 1 else ((), 0.0)
+    inside = [argument for name, argument in factors if name == "inverse" and argument is not None]
+    others = [each for each in factors if each[0] != "inverse"]
+    if len(inside) != 1 or times != 1.0 or others not in ([], [X]):
+        return ""
+    slope = _slope(inside[0])
+    if slope == 1.0:
+        return "silu" if others else "sigmoid"
+    quick = slope is not None and math.isclose(slope, 1.702, rel_tol=1.01 * epsilon)
+    return "quick_gelu" if others and quick else ""
+
+
+def _slope(below: Polynomial) -> float | None:
+    """The factor `a` of an expression `1 + exp(-a x)`; None for others."""
+    terms = below.coefficients()
+    if terms.pop((), 0.0) != 1.0 or len(terms) != 1:
+        return None
+    ((product, times),) = terms.items()
+    name, argument = product[0]
+    if len(product) != 1 or times != 1.0 or name != "exp" or argument is None:
+        return None
+    inside = argument.coefficients()
+    return -inside[X,] if set(inside) == {(X,)} else None
 
 
 _ERF_IS_ONE, _NEAR = 3.8, 1e-6  # erfc(3.8) is less than an epsilon of f32

@@ -266,7 +266,7 @@ _GROUP = 8
 
 _MOST_EXTRAS = 3  # operands of an epilogue
 _ALONG = ("", "image", "group")  # what an operand is read along, besides columns
-_ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu", "sigmoid")
+_ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "quick_gelu", "silu", "sigmoid")
 _STEPS = (*WHOLE, *_ACTIVATIONS, "scale", "truncf", HALVES, EXCHANGED, GATED, "moved")  # in any order
 _PARAMETERS = ("a", "b", "first", "second", "third", "c", "partial")
 

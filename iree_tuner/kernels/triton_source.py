@@ -140,6 +140,8 @@ def _finish(
             acc = acc * ((libdevice.tanh(inner.to(tl.float32)).to(acc.dtype) + 1) * 0.5)
         if STEPS[step] == "silu":
             acc = acc * (1 / (1 + tl.math.exp(-acc.to(tl.float32)))).to(acc.dtype)
+        if STEPS[step] == "quick_gelu":
+            acc = acc * (1 / (1 + tl.math.exp(-1.702 * acc.to(tl.float32)))).to(acc.dtype)
         if STEPS[step] == "sigmoid":
             acc = (1 / (1 + tl.math.exp(-acc.to(tl.float32)))).to(acc.dtype)
         if STEPS[step] == "truncf":

@@ -1,4 +1,4 @@
-"""Operands of an epilogue that have a row for each of equal groups of rows, as parts of larger arrays."""
+"""Epilogues: operands with a row for each of equal groups of rows, as parts of larger arrays, and gates."""
 
 from pathlib import Path
 
@@ -28,6 +28,7 @@ REFERENCES = {
     "scaled_and_shifted": lambda x, w, s, t: product(x, w) * s[:, None] - t,
     "layer_scale": lambda x, w, g, r: r + g * product(x, w).reshape(36, 48),
     "gated_linear_unit": lambda x, w: (x @ w)[:, :24] / (1 + np.exp(-(x @ w)[:, 24:])),
+    "quick_gelu": lambda x, w, b: (x @ w + b) / (1 + np.exp(-1.702 * (x @ w + b))),
 }
 STEPS = {
     "gated_residual": ("truncf", "group_gain", "residual"),
@@ -35,6 +36,7 @@ STEPS = {
     "scaled_and_shifted": ("truncf", "group_gain", "minus"),
     "layer_scale": ("truncf", "gain", "residual"),
     "gated_linear_unit": ("truncf", "exchanged_halves", "sigmoid", "gated"),
+    "quick_gelu": ("bias", "truncf", "quick_gelu"),
 }
 
 
