@@ -76,9 +76,9 @@ class Problem:
             for each of equal groups of rows (`groups`). Names with `gain` or `minus` instead of `bias`
             multiply or subtract. `residual` adds the next input, `factor` multiplies by
             it. Steps without inputs are `scale`, `relu`, `relu_ordered` (turns NaN into 0), `at_most_6`,
-            `gelu`, `gelu_tanh`, `quick_gelu`, `silu`, `sigmoid` and `truncf`. From `halves` on, steps are of the
-            first half of the columns, and from `exchanged_halves` on, of the second one, until `gated` multiplies
-            by the other half (`gated`). The last step may be `moved`: operands and result have
+            `gelu`, `gelu_tanh`, `quick_gelu`, `silu`, `sigmoid` and `truncf`. From `halves` on, steps are of
+            the first half of the columns, and from `exchanged_halves` on, of the second one, until `gated`
+            multiplies by the other half (`gated`). The last step may be `moved`: operands and result have
             other orders of dimensions in memory than the root op and the steps see. The workload has the
             orders in memory.
         scale: the factor of an attention's scores, or of the step `scale`.

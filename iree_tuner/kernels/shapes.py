@@ -295,23 +295,31 @@ def conv_shape(problem: Problem) -> ConvShape | None:
     if ky and filter_.get(ky[0], 0) != filter_.get(kx, 0) * sizes[kx]:
         return None
     known = [at for at in places if at is not None]
-    inside, low, moves, out, window, strides, dilations, written = (
-        (*(default,) * (2 - len(known)), *found)
-        for default, found in (
-            (1, [shapes[0][at] for at in known]), (0, [padding[at][0] for at in known]),
-            (math.prod(shapes[0][known[0] :]), [math.prod(shapes[0][at + 1 :]) for at in known]),
-            (1, [sizes[at] for at in (*y, x)]), (1, [sizes[at] for at in (*ky, kx)]),
-            (1, workload.parameter("strides")), (1, workload.parameter("dilations")),
-            (sizes[x] * result.get(x, 0), [result.get(at, 0) for at in (*y, x)]),
+    (line, pixel), (out_line, out_pixel) = (
+        _both([moves[at] for at in own], size * moves[own[-1]])
+        for own, size, moves in (
+            (known, shapes[0][known[-1]], [math.prod(shapes[0][at + 1 :]) for at in range(len(shapes[0]))]),
+            ((*y, x), sizes[x], [result.get(at, 0) for at in range(len(sizes))]),
         )
-    )  # fmt: skip
+    )
+    (in_h, in_w), (out_h, out_w) = (
+        _both([shapes[0][at] for at in known]),
+        _both([sizes[at] for at in (*y, x)]),
+    )
+    window_h, window_w = _both([sizes[at] for at in (*ky, kx)])
     return ConvShape(
-        sizes[n], *out, sizes[f], sizes[c], sizes[group] if depth else 1, *inside, *window,
-        (strides[0], strides[1]), (dilations[0], dilations[1]), (low[0], low[1]), bool(zeros),
-        (image.get(n, 0), *moves, image.get(c, 0), image.get(group, 0)),
+        sizes[n], out_h, out_w, sizes[f], sizes[c], sizes[group] if depth else 1, in_h, in_w, window_h,
+        window_w, _both(workload.parameter("strides")), _both(workload.parameter("dilations")),
+        _both([padding[at][0] for at in known], 0), bool(zeros),
+        (image.get(n, 0), line, pixel, image.get(c, 0), image.get(group, 0)),
         (filter_.get(kx, 0), filter_.get(c, 0), filter_.get(f, 0), filter_.get(group, 0)),
-        (result.get(n, 0), *written, result.get(f, 0), result.get(group, 0)),
+        (result.get(n, 0), out_line, out_pixel, result.get(f, 0), result.get(group, 0)),
     )  # fmt: skip
+
+
+def _both(found: Sequence[int], missing: int = 1) -> tuple[int, int]:
+    """Numbers for lines and pixels, from those of pixels alone or of both."""
+    return (missing, found[0]) if len(found) == 1 else (found[0], found[1])
 
 
 def _moves(map_: IndexingMap, shape: Sequence[int]) -> dict[int, int]:

@@ -114,9 +114,9 @@ def _attention(found: Found, arguments: Sequence[ir.Value], result: ir.RankedTen
     operands = [*arguments[:3], arith.ConstantOp(ir.F32Type.get(), found.scale).result]
     bias = arguments[3:]
     if found.after is not None:
-        reads = dict.fromkeys((*found.workload.role("m"), *found.workload.role("k2")))
-        reads |= {ir.AffineDimExpr(each).position: None for own in maps[4:] for each in own.results}
-        maps[4:], bias = [access(len(found.workload.loops), reads)], [_mask(found, bias, maps[4:], [*reads])]
+        others = (ir.AffineDimExpr(each).position for own in maps[4:] for each in own.results)
+        reads = [*dict.fromkeys((*found.workload.role("m"), *found.workload.role("k2"), *others))]
+        maps[4:], bias = [access(len(found.workload.loops), reads)], [_mask(found, bias, maps[4:], reads)]
     operands += bias
     operands.append(tensor.EmptyOp(list(result.shape), result.element_type).result)
     every = ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in (*maps, out)])

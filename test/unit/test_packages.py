@@ -1,4 +1,4 @@
-"""Packages: the wheel of the sdist works alone; the container, the nightly run and the hook fit it."""
+"""Packages: the wheel of the sdist works alone; the container, the nightly run and the hook fit in."""
 
 import os
 import shlex
