@@ -496,7 +496,7 @@ def _normalizing_site(op: ir.Operation, kept: Collection[ir.Operation]) -> Site 
 
 
 def _enlarging_site(op: ir.Operation, once: Collection[ir.Operation]) -> Site | None:
-    """The site of moves that make a very large array of a smaller one for a convolution: nearest upsampling.
+    """The site of moves that make a large array of a smaller one for a convolution: nearest upsampling.
 
     The compiler's code for it takes several times as long as memory does.
     """

@@ -71,7 +71,7 @@ def attention(
     With several `SPLITS`, each workgroup of a cluster writes the result of a part of the keys to `parts`, and
     the last one combines them. `Q` etc. are strides of the batch's loops, `IN_Q` etc. of rows and columns. A
     query sees `AFTER` keys after its own, or all. `CAP` is the scores' soft cap, or None. Keys from `EARLIER`
-    on are in `k_later` etc. `SOURCES` are the first parameters of the same arrays, `STARTS` where each begins.
+    on are in `k_later` etc. `SOURCES` are the first parameters of the same arrays, `STARTS` their beginnings.
     """
     k, v = (q, k)[SOURCES[1]], (q, k, v)[SOURCES[2]]
     late, late_values = (q, k, v, bias, k_later)[SOURCES[4]], (q, k, v, bias, k_later, v_later)[SOURCES[5]]
