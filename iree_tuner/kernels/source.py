@@ -212,8 +212,8 @@ class Competitors(Found):
         One choice has the kernels that win alone, also over the best configuration. `more kernels` adds near
         winners: in the program, the surrounding ops may cost more or less than alone. It also adds kernels
         without a verdict: the best variant that was tried, or the first one if none was, or if all differ
-        from the compiler's code alone while the program with the kernel is right (`proven`): the compiler
-        scales queries in 16 bits, for example, and miscompiles some products with operands in parts.
+        from the compiler's code alone while the program with the kernel is right (`proven`): that code may be
+        wrong itself.
         """
         wins, near = _chosen(results, 1.0), _chosen(results, NEARLY)
         more = {**self._unjudged(results, target, proven), **near}
