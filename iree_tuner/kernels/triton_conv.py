@@ -11,7 +11,7 @@ from itertools import product
 from operator import mod
 
 from iree_tuner.kernels.kernel import LEAST_SCRATCH, Code, KernelError, Knobs, Problem
-from iree_tuner.kernels.shapes import ConvShape, conv_shape
+from iree_tuner.kernels.shapes import OPERATIONS, WHOLE, ConvShape, conv_shape
 from iree_tuner.kernels.triton_code import (
     SHARED_BYTES,
     TritonKernel,
@@ -249,7 +249,6 @@ _PARAMETERS: tuple[str, ...] = ("x", "w", "e0", "e1", "e2", "e3", "out", "partia
 _MOST_EXTRAS = len(_PARAMETERS) - 4
 
 _ELEMENTWISE = ("relu", "relu_ordered", "at_most_6", "gelu", "gelu_tanh", "silu", "truncf")
-_OPERATIONS = {"bias": "add", "gain": "multiply", "minus": "subtract"}
 
 Step = tuple[str, str]
 """An operation, and the index of its operand: `filter`, `image` or `pixel`; empty without an operand."""
@@ -307,17 +306,17 @@ def _step(problem: Problem, shape: ConvShape, name: str) -> Step | None:
     """A step of the epilogue in the source's form; None if the source does not compute it."""
     if name in _ELEMENTWISE:
         return name, ""
-    if name in ("residual", "factor"):
-        return ("add" if name == "residual" else "multiply"), "pixel"
+    if name in WHOLE:
+        return OPERATIONS[name], "pixel"
     (n,), (f,) = (problem.workload.role(each) for each in ("batch", "output_channel"))
     result, last = problem.workload.maps[2], len(problem.result.shape) - 1
     *along, operation = name.split("_")
     filters = 1 if "channel" in along else last
-    if operation not in _OPERATIONS or shape.groups > 1 or result.dimension_of(f) != filters:
+    if operation not in OPERATIONS or shape.groups > 1 or result.dimension_of(f) != filters:
         return None
     if "image" not in along:
-        return _OPERATIONS[operation], "filter"
-    return (_OPERATIONS[operation], "image") if result.dimension_of(n) == 0 else None
+        return OPERATIONS[operation], "filter"
+    return (OPERATIONS[operation], "image") if result.dimension_of(n) == 0 else None
 
 
 def constants_of(problem: Problem, plan: ConvTiling) -> dict[str, object]:

@@ -10,33 +10,8 @@ channels. Imported only where Triton is installed; `triton_conv` compiles it ahe
 
 import triton
 import triton.language as tl
-from triton.language.extra import libdevice
 
-from iree_tuner.kernels.triton_source import added_up
-
-
-@triton.jit
-def _elementwise(acc, out, STEPS: tl.constexpr, STEP: tl.constexpr):
-    if STEPS[STEP] == "relu":
-        acc = tl.where(acc <= 0, 0, acc)  # keeps NaN
-    elif STEPS[STEP] == "relu_ordered":
-        acc = tl.where(acc > 0, acc, 0)
-    elif STEPS[STEP] == "at_most_6":
-        acc = tl.where(acc >= 6, 6, acc)
-    elif STEPS[STEP] == "silu":
-        wide = acc.to(tl.float32)
-        acc = (wide / (1 + tl.math.exp(-wide))).to(acc.dtype)
-    elif STEPS[STEP] == "gelu":
-        inner = (acc * 0.7071067811865476).to(tl.float32)
-        acc = acc * ((tl.math.erf(inner).to(acc.dtype) + 1) * 0.5)
-    elif STEPS[STEP] == "gelu_tanh":
-        inner = (acc + 0.044715 * (acc * acc * acc)) * 0.7978845608028654
-        acc = acc * ((libdevice.tanh(inner.to(tl.float32)).to(acc.dtype) + 1) * 0.5)
-    elif STEPS[STEP] == "truncf":
-        acc = acc.to(out.dtype.element_ty)
-    else:
-        tl.static_assert(False, "an unknown step")
-    return acc
+from iree_tuner.kernels.triton_source import added_up, elementwise
 
 
 @triton.jit
@@ -51,7 +26,7 @@ def _finish(
     """
     for step in tl.static_range(len(STEPS)):
         if WHERE[step] == "":
-            acc = _elementwise(acc, out, STEPS, step)
+            acc = elementwise(acc, out, STEPS, step)
         else:
             if EXTRA[step] == 0:
                 extra = e0

@@ -109,6 +109,34 @@ def _place_of(
 
 
 @triton.jit
+def elementwise(acc, out, STEPS: tl.constexpr, STEP: tl.constexpr):
+    """Compute a step of an epilogue that has no operand."""
+    if STEPS[STEP] == "relu":
+        acc = tl.where(acc <= 0, 0, acc)  # keeps NaN
+    elif STEPS[STEP] == "relu_ordered":
+        acc = tl.where(acc > 0, acc, 0)
+    elif STEPS[STEP] == "at_most_6":
+        acc = tl.where(acc >= 6, 6, acc)
+    elif STEPS[STEP] == "gelu":
+        inner = (acc * 0.7071067811865476).to(tl.float32)
+        acc = acc * ((tl.math.erf(inner).to(acc.dtype) + 1) * 0.5)
+    elif STEPS[STEP] == "gelu_tanh":
+        inner = (acc + 0.044715 * (acc * acc * acc)) * 0.7978845608028654
+        acc = acc * ((libdevice.tanh(inner.to(tl.float32)).to(acc.dtype) + 1) * 0.5)
+    elif STEPS[STEP] == "silu":
+        acc = acc * (1 / (1 + tl.math.exp(-acc.to(tl.float32)))).to(acc.dtype)
+    elif STEPS[STEP] == "quick_gelu":
+        acc = acc * (1 / (1 + tl.math.exp(-1.702 * acc.to(tl.float32)))).to(acc.dtype)
+    elif STEPS[STEP] == "sigmoid":
+        acc = (1 / (1 + tl.math.exp(-acc.to(tl.float32)))).to(acc.dtype)
+    elif STEPS[STEP] == "truncf":
+        acc = acc.to(out.dtype.element_ty)
+    else:
+        tl.static_assert(False, "an unknown step")
+    return acc
+
+
+@triton.jit
 def _finish(
     acc, other, extras, out, batch, rows, columns, LOOPS: tl.constexpr, STEPS: tl.constexpr,
     OPERANDS: tl.constexpr, EXTRAS: tl.constexpr, SCALE: tl.constexpr, FULL: tl.constexpr,
@@ -128,26 +156,12 @@ def _finish(
                 acc -= value
             else:
                 acc *= value
-        if STEPS[step] == "scale":
+        elif STEPS[step] == "scale":
             acc *= SCALE
-        if STEPS[step] == "relu":
-            acc = tl.where(acc <= 0, 0, acc)  # keeps NaN
-        if STEPS[step] == "gelu":
-            inner = (acc * 0.7071067811865476).to(tl.float32)
-            acc = acc * ((tl.math.erf(inner).to(acc.dtype) + 1) * 0.5)
-        if STEPS[step] == "gelu_tanh":
-            inner = (acc + 0.044715 * (acc * acc * acc)) * 0.7978845608028654
-            acc = acc * ((libdevice.tanh(inner.to(tl.float32)).to(acc.dtype) + 1) * 0.5)
-        if STEPS[step] == "silu":
-            acc = acc * (1 / (1 + tl.math.exp(-acc.to(tl.float32)))).to(acc.dtype)
-        if STEPS[step] == "quick_gelu":
-            acc = acc * (1 / (1 + tl.math.exp(-1.702 * acc.to(tl.float32)))).to(acc.dtype)
-        if STEPS[step] == "sigmoid":
-            acc = (1 / (1 + tl.math.exp(-acc.to(tl.float32)))).to(acc.dtype)
-        if STEPS[step] == "truncf":
-            acc = acc.to(out.dtype.element_ty)
-        if STEPS[step] == "gated":
+        elif STEPS[step] == "gated":
             acc *= other
+        elif STEPS[step] != "halves" and STEPS[step] != "exchanged_halves" and STEPS[step] != "moved":
+            acc = elementwise(acc, out, STEPS, step)
     return acc
 
 
