@@ -91,8 +91,8 @@ GPU_KINDS: dict[str, Model] = {
             "conformer_block", "a block of a Conformer", tokens=512, width=512, heads=8, filters=31, batch=4
         ),
         kinds.image_decoder("vae_stage", "a stage of an image decoder", size=64, channels=512, outputs=256),
-        kinds.capped(
-            "gemma_block", "a block of Gemma-2-9B", tokens=512, width=3584, heads=16, shared=8, each=256,
+        drawn.gated_decoder(
+            "gemma_block", "Gemma-2-9B", tokens=512, width=3584, heads=16, shared=8, each=256,
             hidden=14336, cap=50.0,
         ),
     )

@@ -1,11 +1,10 @@
-"""Blocks of further kinds of models, for GPUs: diffusion transformers, speech, image decoders, soft caps."""
+"""Blocks of further kinds of models, for GPUs: diffusion transformers, speech, image decoders."""
 
 from __future__ import annotations
 
 from types import ModuleType
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
@@ -107,44 +106,3 @@ def image_decoder(name: str, of: str, *, size: int, channels: int, outputs: int,
 
     what = f"{of}, {size}x{size}x{channels}, {HALF}"
     return Model(name, what, weights, inputs, forward, tolerance=1e-2)
-
-
-def capped(name: str, of: str, *, tokens: int, width: int, heads: int, shared: int, each: int, hidden: int,
-           cap: float) -> Model:  # fmt: skip
-    """Gemma's block in bf16: norms before and after each layer, scores that are softly capped, GEGLU.
-
-    `each` is the width of a head, `shared` the number of heads of keys and values.
-    """
-
-    def weights() -> Weights:
-        w = Weights(name)
-        w.turns("rotary", 0, tokens, each)
-        for norm in ("norm1", "after1", "norm2", "after2"):
-            w.scale(norm, width)
-        for part, outputs in (("q", heads), ("k", shared), ("v", shared)):
-            w.projection(part, width, outputs * each)
-        w.projection("o", heads * each, width)
-        w.projection("gate", width, hidden)
-        w.projection("up", width, hidden)
-        w.projection("down", hidden, width)
-        return w.of_type(ml_dtypes.bfloat16)
-
-    def inputs(rng: np.random.Generator) -> tuple[NDArray[Any], ...]:
-        """The tokens' states."""
-        return (normal(rng, tokens, width).astype(ml_dtypes.bfloat16),)
-
-    def forward(f: ModuleType, w: Any, x: Any) -> tuple[Any, ...]:
-        """The tokens' states after the block."""
-        normed = f.rms_norm(w, "norm1", x)
-        q, k, v = (
-            f.heads_in(f.project(w, part, normed), count)
-            for part, count in (("q", heads), ("k", shared), ("v", shared))
-        )
-        mixed = f.causal_attention(f.rotary(w, "rotary", q), f.rotary(w, "rotary", k), v, cap)
-        x = x + f.rms_norm(w, "after1", f.project(w, "o", f.heads_out(mixed)))
-        normed = f.rms_norm(w, "norm2", x)
-        fed = f.project(w, "down", f.gelu_tanh(f.project(w, "gate", normed)) * f.project(w, "up", normed))
-        return (x + f.rms_norm(w, "after2", fed),)
-
-    what = f"{of}, {tokens} tokens, bf16 with f32 sums"
-    return Model(name, what, weights, inputs, forward, tolerance=5e-2)
