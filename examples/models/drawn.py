@@ -1,7 +1,7 @@
 """Blocks of the eight kinds that were drawn from the list in benchmarks/README.md, for GPUs.
 
-They were written on 2026-11-30, after the kernels that they are measured with (commit 88148da8). Gemma's block,
-which is like two of them, is none of the eight.
+They were written on 2026-11-30, after the kernels that they are measured with (commit 88148da8). Gemma's
+block, which is like two of them, is none of the eight.
 """
 
 from __future__ import annotations
