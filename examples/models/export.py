@@ -17,8 +17,8 @@ To tune and to run:
     iree-run-module --module=encoder.vmfb --parameters=model=encoder.irpa --function=main \\
         --input=@input0.npy --expected_output=@output0.npy --expected_output=@output1.npy
 
-Needs jax, torch, onnx, onnxscript and, for quantized models, onnxruntime. The weights are random,
-the same in each run.
+Needs jax, and without `--program-only` torch, onnx, onnxscript and, for quantized models, onnxruntime. The
+weights are random, the same in each run.
 """
 
 from __future__ import annotations
@@ -43,7 +43,6 @@ from examples.models import (
     MODELS,
 )
 from examples.models.in_jax import exported, stablehlo
-from examples.models.in_torch import names, onnx_outputs, torch_outputs, write_onnx
 from examples.models.model import Model
 from examples.models.to_mlir import write_mlir, write_parameters
 
@@ -81,6 +80,8 @@ def main() -> None:
 
 def export(model: Model, folder: Path) -> None:
     """Write the five files of one model."""
+    from examples.models.in_torch import names, onnx_outputs, torch_outputs, write_onnx
+
     write_program(model, folder)
     path = folder / model.name
     path.with_suffix(".jax").write_bytes(exported(model))
