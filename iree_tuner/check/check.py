@@ -69,10 +69,10 @@ class Check:
         """
         if self._harness.unclear or self._right.are_numbers(QUICK_SEED):
             return ""
-        expected, reference = self._right.of(QUICK_SEED), self._right.arbiter(QUICK_SEED)
-        if not isinstance(reference, list):
+        expected, right = self._right.of(QUICK_SEED), self._right.arbitrated(QUICK_SEED)
+        if right is None:
             return ""
-        found = self._compare_values(expected.values, reference, expected)
+        found = self._compare_values(expected.values, right.values, right)
         return "" if found.ok else f"{DEFAULT_WRONG}: seed {QUICK_SEED}: {found.message}"
 
     def thorough(self, loaded: LoadedDispatch, seeds: Sequence[int] = THOROUGH_SEEDS) -> Agreement:
@@ -228,16 +228,16 @@ class Check:
             return found
         if self._harness.unclear:
             return replace(found, message=f"{found.message}; {MAY_BE_INVALID}")
-        reference = self._right.arbiter(seed)
-        if not isinstance(reference, list):
+        right = self._right.arbitrated(seed)
+        if right is None or right.values is expected.values:
             return found
-        default = self._compare_values(expected.values, reference, expected)
-        ours = self._compare(got, reference, expected)
+        default = self._compare_values(expected.values, right.values, right)
+        ours = self._compare(got, right.values, right)
         if ours.ok and not default.ok:
             note = f"{DEFAULT_WRONG}: seed {seed}: {default.message}"
             if seed not in self._wrong_default:
                 self._wrong_default[seed] = note
-                self._right.is_right_too(seed, reference)
+                self._right.is_right_too(seed, right)
             return replace(ours, note=note, corrects=True)
         blame = "the reference has the default's values" if default.ok else f"{DEFAULT_WRONG}, too"
         return replace(found, message=f"{found.message}; {blame}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, cast
@@ -16,6 +16,7 @@ import iree.runtime as rt
 import numpy as np
 import numpy.typing as npt
 
+from iree_tuner.check.case import CaseOnHost
 from iree_tuner.device.bench import Bench
 from iree_tuner.device.data import (
     Image,
@@ -331,6 +332,7 @@ class Expectations:
         self._masks: dict[tuple[Kept, ...], rt.HalBuffer] = {}
         self._references: dict[int, list[Array] | Unsupported] = {}
         self._on_host: OnHost | None = None
+        self._case: CaseOnHost | None = None
         self._size = max(bench.harness.buffer_bytes, 1)
 
     @cached_property
@@ -352,24 +354,27 @@ class Expectations:
         return self._expected[seed]
 
     def _made(self, seed: int) -> Expected:
-        magnitudes: list[Array] = []
-        if kind_of(seed) != "positive":
-            magnitudes = self._values(self._run(magnitudes_of(seed)))
-        stepped = self._values(self._run(stepped_of(seed))) if self._harness.bounded else []
         got = self._run(seed)
         self._size = len(got)
-        values = self._values(got)
-        left = self._left_alone(got, seed)
-        magnitudes = magnitudes or values  # of positive inputs
-        if self._bench.by_reference and isinstance(reference := self.reference(seed), list):
-            values = reference
+        values, left = self._values(got), self._left_alone(got, seed)
+        results = self._computed
+        if self._bench.case is not None and isinstance(reference := self.reference(seed), list):
+            values, results = reference, self._referred
+        magnitudes = values if kind_of(seed) == "positive" else results(magnitudes_of(seed))
         sums: list[Floats | None] = [None] * len(values)
-        if stepped:
-            step = step_of(self._harness.bindings)
+        if self._harness.bounded:
+            step, stepped = step_of(self._harness.bindings), results(stepped_of(seed))
             alike = self._bench.tolerance.reduction_length if kind_of(seed) == "positive" else 1
             sums = [partial_sums(*pair, step, alike) for pair in zip(values, stepped, strict=True)]
-        tolerance = self._bench.tolerance.on(kind_of(seed))
-        return Expected(values, magnitudes, sums, left, tolerance)
+        return Expected(values, magnitudes, sums, left, self._bench.tolerance.on(kind_of(seed)))
+
+    def _computed(self, seed: int) -> list[Array]:
+        return self._values(self._run(seed))
+
+    def _referred(self, seed: int) -> list[Array]:
+        """The reference's results, or if it has none, the default's."""
+        found = self.arbiter(seed)
+        return found if isinstance(found, list) else self._computed(seed)
 
     def _left_alone(self, got: Buffer, seed: int) -> list[Kept]:
         """The bytes that the default does not write, which a candidate may write: padding, for example."""
@@ -394,21 +399,20 @@ class Expectations:
         found = self._there(seed)
         return found.numbers if found else finite(list(map(Held, self.of(seed).values)))
 
-    def is_right_too(self, seed: int, values: list[Array]) -> None:
-        """Have the device accept other values of a seed, too."""
-        memory = self.default.memory
-        if (checks := self.on_device(seed)) and isinstance(memory, StagedMemory):
-            checks.append(self._check_of(memory, seed, values))
+    def is_right_too(self, seed: int, right: Expected) -> None:
+        """Have the device accept other results of a seed, too."""
+        if checks := self.on_device(seed):
+            checks.append(self._check_of(seed, right))
 
     def _there(self, seed: int) -> _OnDevice | None:
         memory = self.default.memory
         if not self._bench.check or not isinstance(memory, StagedMemory):
             return None
         if seed not in self._on_device:
-            compared = self._bench.by_reference and isinstance(self.reference(seed), list)
+            compared = self._bench.case is not None and isinstance(self.reference(seed), list)
             if compared or self._harness.bounded:
-                values = self.of(seed).values
-                found = _OnDevice([self._check_of(memory, seed, values)], finite(list(map(Held, values))))
+                right = self.of(seed)
+                found = _OnDevice([self._check_of(seed, right)], finite(list(map(Held, right.values))))
             else:
                 found = self._made_there(memory, seed)
             self._on_device[seed] = found
@@ -435,25 +439,19 @@ class Expectations:
         self.default.run(1)
         return memory.snapshot()
 
-    def _check_of(self, memory: StagedMemory, seed: int, values: list[Array]) -> DeviceCheck:
-        """A check against values of the host. The device's memory has its contents again."""
-        expected, program = self.of(seed), self._program
+    def _check_of(self, seed: int, expected: Expected) -> DeviceCheck:
+        """A check against values of the host."""
+        program = self._program
         right = self.image(seed, self._harness.stride).read(0, self._harness.stride).copy()
-        for (binding, tensor, _), own in zip(self.written, values, strict=True):
+        for (binding, tensor, _), own in zip(self.written, expected.values, strict=True):
             right_values = values_in(right, binding, tensor)
             with np.errstate(all="ignore"):
                 right_values[...] = own.reshape(right_values.shape)
-        there = uploaded(program.device, right)
-        if self._harness.bounded:
-            wanted = program.allowed_by_host(values, expected.magnitudes, expected.sums, expected.tolerance)
-        else:
-            held, magnitudes = memory.snapshot(), there
-            if kind_of(seed) != "positive":
-                magnitudes = self._results_there(memory, magnitudes_of(seed))
-                memory.restore(held)
-            wanted, _ = program.allowed(there, magnitudes, expected.tolerance)
-            wanted[::2] = program.wanted(values)
-        return DeviceCheck(program, there, self._mask(tuple(expected.kept)), wanted)
+        wanted = program.allowed_by_host(
+            expected.values, expected.magnitudes, expected.sums, expected.tolerance
+        )  # fmt: skip
+        mask = self._mask(tuple(expected.kept))
+        return DeviceCheck(program, uploaded(program.device, right), mask, wanted)
 
     def _mask(self, ranges: tuple[Kept, ...]) -> rt.HalBuffer:
         if ranges not in self._masks:
@@ -461,21 +459,28 @@ class Expectations:
         return self._masks[ranges]
 
     def reference(self, seed: int) -> list[Array] | Unsupported:
-        """An interpreter's results for a seed, or why there are none (too large, for example)."""
+        """The results of the bench's case, or an interpreter's; or why there are none (too large)."""
         if seed not in self._references:
-            from iree_tuner.check.reference import (  # it loads the compiler
-                Unsupported,
-                read_ahead,
-                reference_outputs,
-            )
-
             # Ops that it does not interpret depend on no values.
-            found = next((each for each in self._references.values() if isinstance(each, Unsupported)), None)
-            found = found or read_ahead(self._harness, self._bench.references, seed)
-            if found is None:
-                found = reference_outputs(self._harness, self.image(seed, self._size).read(0, self._size))
+            found = next((each for each in self._references.values() if not isinstance(each, list)), None)
+            found = self._of_case(seed) or found or self._interpreted(seed)
             self._references[seed] = found
         return self._references[seed]
+
+    def _interpreted(self, seed: int) -> list[Array] | Unsupported:
+        from iree_tuner.check.reference import read_ahead, reference_outputs  # it loads the compiler
+
+        found = read_ahead(self._harness, self._bench.references, seed)
+        if found is None:
+            found = reference_outputs(self._harness, self.image(seed, self._size).read(0, self._size))
+        return found
+
+    def _of_case(self, seed: int) -> list[Array] | None:
+        """The results of the bench's case; None if there is no such program, or it does not run."""
+        if self._bench.case is None or not self._bench.case.vmfb:
+            return None
+        self._case = self._case or CaseOnHost(self._bench, self._bench.case)
+        return self._case.outputs(self.image(seed, self._size).read(0, self._size))
 
     def arbiter(self, seed: int) -> list[Array] | Unsupported:
         """The reference, or the processor's results if there is none and the device is another."""
@@ -488,6 +493,15 @@ class Expectations:
             self._on_host = OnHost(self._bench)
         self._references[seed] = found = self._on_host.outputs(seed)
         return found
+
+    def arbitrated(self, seed: int) -> Expected | None:
+        """What the arbiter expects; None if there is none. A wrong default may have wrong magnitudes, too."""
+        values = self.arbiter(seed)
+        if not isinstance(values, list):
+            return None
+        magnitudes = values if kind_of(seed) == "positive" else self.arbiter(magnitudes_of(seed))
+        found = replace(self.of(seed), values=values)
+        return replace(found, magnitudes=magnitudes) if isinstance(magnitudes, list) else found
 
     def image(self, seed: int, size: int) -> Image:
         """The buffer before a run, as the host has it."""

@@ -10,6 +10,18 @@ from iree_tuner.program.bindings import Harness
 
 
 @dataclass(frozen=True)
+class Case:
+    """What a dispatch computes, as a program for the host's processor.
+
+    `vmfb` has a function `main` from the dispatch's inputs, in the harness's order, to its result; f16 and
+    bf16 are f32 in it. It is empty if there is none: then the interpreter's results are taken, if it has any.
+    """
+
+    vmfb: bytes
+    shapes: tuple[tuple[int, ...], ...] = ()  # of the inputs
+
+
+@dataclass(frozen=True)
 class Bench:
     """A dispatch, a device, and the executable that results are compared with."""
 
@@ -21,9 +33,10 @@ class Bench:
     # the compiled program that compares results on the device (`check.check_program`); empty if the host
     # compares them
     check: bytes = b""
-    # compare results with the interpreter's, if it has any: the default is not the program's own code, but
-    # replaces several of its dispatches
-    by_reference: bool = False
+    # the same computation as a program for the host's processor, with its sizes of the inputs: results are
+    # compared with this program's, as the default is not the program's own code, but replaces several of its
+    # dispatches; None where the default is the program's own
+    case: Case | None = None
     references: str = ""  # prefix of files with the interpreter's results; or empty
 
     def elsewhere(self, harness: Harness, default: bytes) -> Bench:

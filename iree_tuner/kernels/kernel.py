@@ -137,12 +137,13 @@ LEAST_SCRATCH = 1 << 20
 def scratch_room(problem: Problem) -> int:
     """Bytes of scratch memory for a problem, equal for all candidates.
 
-    The memory of four f32 results, at least `LEAST_SCRATCH`. More would disturb the rotation of data through
-    caches. Kernels for integers pack an operand, which takes up to twice its memory with its padding.
+    The memory of four f32 results with an eighth more for what is known of each row, at least
+    `LEAST_SCRATCH`. More would disturb the rotation of data through caches. Kernels for integers pack an
+    operand, which takes up to twice its memory with its padding.
     """
     operands = problem.inputs[:2] if problem.integers is not None else ()
     packed = (2 * math.prod(each.shape) for each in operands)
-    return max(LEAST_SCRATCH, 16 * math.prod(problem.result.shape), *packed)
+    return max(LEAST_SCRATCH, 18 * math.prod(problem.result.shape), *packed)
 
 
 @dataclass(frozen=True)

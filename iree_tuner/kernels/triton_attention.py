@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 
-from iree_tuner.kernels.kernel import LEAST_SCRATCH, Code, KernelError, Knobs, Problem
+from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Problem, scratch_room
 from iree_tuner.kernels.nest import power_of_two
 from iree_tuner.kernels.shapes import AttentionShape, attention_shape
 from iree_tuner.kernels.triton_code import (
@@ -21,6 +21,7 @@ from iree_tuner.kernels.triton_code import (
 from iree_tuner.targets import Target
 
 _MULTIPROCESSORS = 132  # of an H100 SXM and an H200
+_AT_ONCE = 2  # workgroups on one, so that one computes powers while the other multiplies
 _LEAST_WIDTH, _WIDEST = 16, 256  # widths of heads; 16 is the least for tensor cores
 _MOST_BATCH = 65_535  # workgroups in y: CUDA C++ Programming Guide, technical specifications
 _READ = ("Q", "K", "V", "BIAS", "K_LATER", "V_LATER")
@@ -29,7 +30,9 @@ _OF_BIAS = {**ELEMENTS, "i1": "*i8"}
 _BYTES = {"i1": 1, "f16": 2, "bf16": 2, "f32": 4}
 _CLUSTER = 8  # workgroups that any GPU of compute capability 9.0 takes in a cluster
 _LEAST_PART = 128  # keys: for smaller parts, combining takes longer than reading
+_COMBINED = 64  # keys that take as long as combining a part, by estimate
 _LOG2_E = math.log2(math.e)
+_HOPPERS_ROWS, _OLDER = 64, 1.5  # rows of a `wgmma`; time of products without it, by estimate
 
 
 class TritonAttention(TritonKernel):
@@ -59,7 +62,8 @@ class TritonAttention(TritonKernel):
         shape = _shape(problem)
         causal, at = problem.after is not None, shape.sources.get("BIAS")
         bias = 0 if at is None else _BYTES[problem.inputs[at].element_type]
-        return tuple(sorted(_variants(shape, causal, bias), key=lambda each: _misfit(shape, each)))
+        found = _variants(shape, causal, bias, scratch_room(problem))
+        return tuple(sorted(found, key=lambda each: _misfit(shape, each)))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
         if self.refuses(problem) or target.backend != self.backend:
@@ -118,7 +122,7 @@ def _shape(problem: Problem) -> AttentionShape:
     return replace(shape, batch=batch, m=shape.batch[most], batch_steps=left, steps=rows)
 
 
-def _variants(shape: AttentionShape, causal: bool, bias_bytes: int) -> Iterator[Knobs]:
+def _variants(shape: AttentionShape, causal: bool, bias_bytes: int, room: int) -> Iterator[Knobs]:
     width, width_v = power_of_two(shape.k1), power_of_two(shape.n)
     for bm, bk, warps, stages in product((16, 32, 64, 128), (16, 32, 64, 128), (1, 2, 4, 8), (1, 2, 3, 4)):
         if bm > max(16, power_of_two(shape.m)) or bk > max(16, power_of_two(shape.k2)):
@@ -133,24 +137,29 @@ def _variants(shape: AttentionShape, causal: bool, bias_bytes: int) -> Iterator[
             continue
         for splits in (1, 2, 4, _CLUSTER):
             knobs = {"bm": bm, "bk": bk, "warps": warps, "stages": stages, "splits": splits}
-            if splits == 1 or (not causal and _splits(shape, knobs)):
+            if splits == 1 or (not causal and _splits(shape, knobs, room)):
                 yield knobs
 
 
-def _splits(shape: AttentionShape, knobs: Knobs) -> bool:
+def _splits(shape: AttentionShape, knobs: Knobs, room: int) -> bool:
     """Whether splitting the keys may pay, because too few workgroups would be busy without it."""
     tiles = -(-shape.m // knobs["bm"]) * math.prod(shape.batch)
     scratch = tiles * _part_bytes(shape, knobs)
-    few = tiles * knobs["splits"] <= _MULTIPROCESSORS
+    few = tiles * knobs["splits"] <= _MULTIPROCESSORS * _AT_ONCE
     long = shape.k2 >= knobs["splits"] * max(2 * knobs["bk"], _LEAST_PART)
-    return few and long and scratch <= LEAST_SCRATCH
+    return few and long and scratch <= room
 
 
 def _misfit(shape: AttentionShape, knobs: Knobs) -> tuple[float, ...]:
-    """A sort key, small for promising variants: full waves of workgroups, few masked keys, large tiles."""
+    """A sort key, small for promising variants: full waves of workgroups, few masked keys, large tiles.
+
+    Hopper's instructions for products take 64 rows. With fewer, those of older processors are used.
+    """
     tiles = -(-shape.m // knobs["bm"]) * math.prod(shape.batch) * knobs["splits"]
     waves = -(-tiles // _MULTIPROCESSORS) * _MULTIPROCESSORS / tiles
-    keys = -(-shape.k2 // knobs["bk"]) * knobs["bk"] / shape.k2
+    combined = knobs["splits"] * _COMBINED if knobs["splits"] > 1 else 0
+    keys = (-(-shape.k2 // knobs["bk"]) * knobs["bk"] + combined) / shape.k2
     rows = -(-shape.m // knobs["bm"]) * knobs["bm"] / shape.m
     traffic = 1 + 32 / knobs["bm"] + 16 / knobs["bk"]
-    return (waves * keys * rows * traffic, abs(knobs["stages"] - 3))
+    older = _OLDER if knobs["bm"] < _HOPPERS_ROWS else 1.0
+    return (waves * keys * rows * traffic * older, abs(knobs["stages"] - 3))

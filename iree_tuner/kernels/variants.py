@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import statistics
 import time
 from collections.abc import Collection, Sequence
@@ -14,7 +15,7 @@ from typing import Any
 
 from iree_tuner.compiler.task import UnfitError
 from iree_tuner.compiler.worker import WorkerError
-from iree_tuner.device.bench import Bench
+from iree_tuner.device.bench import Bench, Case
 from iree_tuner.errors import TunerError
 from iree_tuner.kernels.executable import (
     build_kernel_here,
@@ -30,17 +31,19 @@ from iree_tuner.kernels.site import Site
 from iree_tuner.kernels.spec import write_reproducer_here
 from iree_tuner.measure.candidate import Built
 from iree_tuner.measure.program import time_program
+from iree_tuner.ops.family import family_of
 from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import Harness
 from iree_tuner.program.dispatch import Dispatch, fingerprint
 from iree_tuner.program.extract import Extraction
-from iree_tuner.program.phases import Compiled, submit_program
+from iree_tuner.program.phases import Compiled, compile_widened, run_phases, submit_program
 from iree_tuner.program.source import Program
 from iree_tuner.search.orders import FixedOrder
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store.trial import KERNEL, Setting, StudyKey, Trial
 from iree_tuner.targets import Target
+from iree_tuner.targets.llvm_cpu import host_target
 from iree_tuner.tuning.baseline import build_default, time_default, tolerance_of, why_it_fails
 from iree_tuner.tuning.candidate import CompileLimits, setting_on
 from iree_tuner.tuning.engine import play
@@ -49,6 +52,7 @@ from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.records import Records
 
 _TIMEOUT_S = 120.0
+_CORES_FLOPS = 1e10  # of a case: more would keep a core from measuring for about a second
 _ROUNDS, _BATCH_S = 4, 0.01  # to time a problem that has several dispatches
 
 
@@ -219,18 +223,19 @@ def _prepared(site: Site, lab: Lab, *, whole: bool) -> Jobs[Prepared | str]:
     builds: list[Build[Any]] = [
         Build(partial(submit, extract_alone_here, site.alone, problem.name, lab.target), _extracted)
     ]
+    if site.one_op:
+        builds.append(Build(partial(submit, case_here, site, timeout_s=_TIMEOUT_S), _made_on_host))
     if whole:
         program = Program(problem.name, site.case)
         builds.append(Build(partial(submit_program, program, lab.target, lab.compilers), _compiled))
     extracted, *compiled = yield from results(builds)
+    case = compiled.pop(0) if site.one_op else None
     dispatch = _only(site, extracted)
     if isinstance(dispatch, str):
         return dispatch
     adding = partial(submit, with_scratch, dispatch.harness, scratch_room(problem), lab.target.flags)
     harness = yield from result(Build(adding, lab.compilers.wait))
-    default, bench = yield from build_default(
-        harness, tolerance_for(problem), lab, by_reference=bool(site.one_op)
-    )
+    default, bench = yield from build_default(harness, tolerance_for(problem), lab, case)
     if default.outcome != "ok":
         return why_it_fails(default)
     timed, bench = yield from time_default(bench, lab)
@@ -252,6 +257,24 @@ def _spent_us(program: bytes, lab: Lab) -> float:
             time_program(program, measurer.device, measurer.workers, rounds=_ROUNDS, batch_s=_BATCH_S)
         )
     return 0.0
+
+
+def case_here(site: Site) -> Case:
+    """A site's case for this machine's processor; without code if that would take long, or fails."""
+    workload, target = site.problem.workload, host_target()
+    data = b""
+    if family_of(workload).flops(workload) <= _CORES_FLOPS * len(os.sched_getaffinity(0)):
+        with suppress(TunerError):
+            data = compile_widened(site.case, site.problem.name, target)
+            data = data or run_phases(site.case, site.problem.name, target, stop=None, output="vmfb").data
+    return Case(data, tuple(each.shape for each in site.problem.inputs))
+
+
+def _made_on_host(compiling: Future[Case]) -> Case:
+    """A case; without code if its compiler died."""
+    with suppress(WorkerError):
+        return compiling.result()
+    return Case(b"")
 
 
 def _compiled(compiling: Future[Compiled]) -> bytes:

@@ -200,7 +200,7 @@ def _screen(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan,
                 message = station.check.default() if vmfb == bench.default and agreement.ok else ""
             worst = agreement.worst
             # A default that replaces the program's own code is a baseline for times, right or wrong.
-            replaces = bench.by_reference and vmfb == bench.default
+            replaces = bench.case is not None and vmfb == bench.default
             if not agreement.ok and not replaces:
                 return Timed("wrong_result", message=agreement.message, worst=worst)
             message = agreement.note if agreement.corrects else message

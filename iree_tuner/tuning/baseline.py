@@ -10,7 +10,7 @@ from typing import Any
 
 from iree_tuner.check.check_program import compile_check
 from iree_tuner.compiler.worker import Ok
-from iree_tuner.device.bench import Bench
+from iree_tuner.device.bench import Bench, Case
 from iree_tuner.device.outcome import blamed
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.candidate import Built
@@ -103,7 +103,7 @@ def _baseline(task: Task, lab: Lab) -> Jobs[Baseline]:
 
 
 def build_default(
-    harness: Harness, tolerance: Tolerance, lab: Lab, *, by_reference: bool = False
+    harness: Harness, tolerance: Tolerance, lab: Lab, case: Case | None = None
 ) -> Jobs[tuple[Built, Bench]]:
     """A dispatch as the compiler builds it, and the bench to compare others with it, if it was built."""
     builds: list[Build[Any]] = [Build(partial(lab.builder.submit, harness, None), lab.builder.result)]
@@ -112,7 +112,7 @@ def build_default(
         builds.append(Build(check, partial(_check, lab)))
     default, *checks = yield from results(builds)
     device, check = lab.measurer.device, checks[0] if checks else b""
-    return default, Bench(harness, device, default.vmfb, tolerance, lab.cold, check, by_reference)
+    return default, Bench(harness, device, default.vmfb, tolerance, lab.cold, check, case)
 
 
 def _check(lab: Lab, compiling: Future[bytes]) -> bytes:

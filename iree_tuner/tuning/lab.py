@@ -179,7 +179,7 @@ class Lab:
         """The bench with reference results, which are computed in the background if there is room."""
         bindings = bench.harness.bindings
         size = len(THOROUGH_SEEDS) * sum(span(binding, each)[1] for binding, each, _ in written(bindings))
-        if self.on_host or self._fleet or size > self._room:  # a file of this machine
+        if bench.case or self.on_host or self._fleet or size > self._room:  # a file of this machine
             return bench
         self._room -= size
         prefix = Path(self._scratch.name) / f"{next(self._number)}"

@@ -21,7 +21,7 @@ from iree_tuner.kernels.executable import with_scratch
 from iree_tuner.kernels.find import find_places
 from iree_tuner.kernels.in_program import compare_in_program
 from iree_tuner.kernels.source import outlook_of
-from iree_tuner.kernels.variants import tolerance_for
+from iree_tuner.kernels.variants import case_here, tolerance_for
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import parse_target
 from iree_tuner.tuning.baseline import tolerance_of
@@ -48,10 +48,10 @@ def bench(only_dispatch) -> Bench:
 
 
 class Planted:
-    """A loaded dispatch that writes the processor's values, times a factor."""
+    """A loaded dispatch that writes the processor's values, times a factor, plus a shift."""
 
-    def __init__(self, bench: Bench, factor: float):
-        self.harness, self.on_host, self.factor = bench.harness, OnHost(bench), factor
+    def __init__(self, bench: Bench, factor: float, shift: float = 0.0):
+        self.harness, self.on_host, self.factor, self.shift = bench.harness, OnHost(bench), factor, shift
 
     memory = None
 
@@ -62,7 +62,7 @@ class Planted:
     def run(self, repeats, copies=None):
         (right,) = self.on_host.outputs(self.seed)
         place = self.harness.bindings[-2].offset
-        values = (right * np.float32(self.factor)).reshape(-1).view(np.uint8)
+        values = (right * np.float32(self.factor) + np.float32(self.shift)).reshape(-1).view(np.uint8)
         self.buffer[place : place + right.nbytes] = values
         return 1e-6 * repeats
 
@@ -70,14 +70,32 @@ class Planted:
         return self.buffer.copy()
 
 
-@pytest.mark.parametrize(("default", "kernel", "says"), [(3.0, 1.0, ""), (1.0, 3.0, "the default's values")])
+SHIFT = 2.2e-5  # as sums in another order may be off by
+
+
+@pytest.mark.parametrize(
+    ("default", "kernel", "says"),
+    [(3.0, 1.0, ""), (1.0, 3.0, "the default's values"), (2**-14, 1.0, "")],
+)
 def test_alone(bench, monkeypatch, default, kernel, says) -> None:
     monkeypatch.setattr(expected, "LoadedDispatch", lambda *_: Planted(bench, default))
     monkeypatch.setattr("iree_tuner.check.reference.reference_outputs", lambda *_: Unsupported("too large"))
-    found = Check(bench).thorough(Planted(bench, kernel))
+    found = Check(bench).thorough(Planted(bench, kernel, SHIFT))
     assert found.ok == (not says)
     assert says in found.message
     assert found.note.startswith("the default itself is wrong: seed 0: " if found.ok else "")
+
+
+@pytest.mark.parametrize(("kernel", "ok"), [(1.0, True), (1.05, False)])
+def test_what_replaces_several_dispatches_has_the_values_of_these(bench, monkeypatch, kernel, ok) -> None:
+    """The op that stands for them is wrong, too large to interpret, and its code for the processor, too."""
+    site = replace(site_in(TEXT), one_op=b"it takes several dispatches")
+    planted = Planted(bench, kernel, SHIFT)
+    monkeypatch.setattr(expected, "LoadedDispatch", lambda *_: Planted(bench, 2**-14))
+    monkeypatch.setattr("iree_tuner.check.reference.reference_outputs", lambda *_: pytest.fail("asked"))
+    found = Check(replace(bench, case=case_here(site))).thorough(planted)
+    assert found.ok == ok
+    assert "the default" not in found.message + found.note
 
 
 @pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())

@@ -11,7 +11,7 @@ from once import each_once  # noqa: F401 (a fixture)
 from programs import ONE_MATMUL, ZERO_MATMUL
 
 from iree_tuner.compiler.worker import WorkerError, Workers
-from iree_tuner.device.bench import Bench
+from iree_tuner.device.bench import Bench, Case
 from iree_tuner.measure import timing
 from iree_tuner.measure.candidate import Builder
 from iree_tuner.measure.measurer import Measurer
@@ -82,7 +82,7 @@ def test_a_default_that_only_stands_for_the_program_is_timed_all_the_same(
     measurer, bench, only_dispatch, cpu, compilers
 ):
     wrong = Builder(cpu, compilers).build(only_dispatch(ONE_MATMUL).harness, None).vmfb
-    alone = replace(bench, default=wrong, by_reference=True)
+    alone = replace(bench, default=wrong, case=Case(b""))
     timed = measurer.time_default(alone)
     assert timed.outcome == "ok"
     assert timed.worst > 1
