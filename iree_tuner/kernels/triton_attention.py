@@ -32,6 +32,7 @@ _CLUSTER = 8  # workgroups that any GPU of compute capability 9.0 takes in a clu
 _LEAST_PART = 128  # keys: for smaller parts, combining takes longer than reading
 _COMBINED = 64  # keys that take as long as combining a part, by estimate
 _LOG2_E = math.log2(math.e)
+_MOST_HELD, _SPILLED = 160, 1.7  # f32 values of a thread; time beyond them, by estimate
 _HOPPERS_ROWS, _OLDER = 64, 1.5  # rows of a `wgmma`; time of products without it, by estimate
 
 
@@ -153,7 +154,9 @@ def _splits(shape: AttentionShape, knobs: Knobs, room: int) -> bool:
 def _misfit(shape: AttentionShape, knobs: Knobs) -> tuple[float, ...]:
     """A sort key, small for promising variants: full waves of workgroups, few masked keys, large tiles.
 
-    Hopper's instructions for products take 64 rows. With fewer, those of older processors are used.
+    Hopper's instructions for products take 64 rows. With fewer, those of older processors are used. Scores
+    and results that registers do not hold go through memory (H200: 352 us with 4 warps and 155 with 8 for
+    tiles of 128 x 128 and heads of 128).
     """
     tiles = -(-shape.m // knobs["bm"]) * math.prod(shape.batch) * knobs["splits"]
     waves = -(-tiles // _MULTIPROCESSORS) * _MULTIPROCESSORS / tiles
@@ -161,5 +164,7 @@ def _misfit(shape: AttentionShape, knobs: Knobs) -> tuple[float, ...]:
     keys = (-(-shape.k2 // knobs["bk"]) * knobs["bk"] + combined) / shape.k2
     rows = -(-shape.m // knobs["bm"]) * knobs["bm"] / shape.m
     traffic = 1 + 32 / knobs["bm"] + 16 / knobs["bk"]
+    held = knobs["bm"] * (knobs["bk"] + power_of_two(shape.n)) / (knobs["warps"] * 32)
+    spilled = _SPILLED if held > _MOST_HELD else 1.0
     older = _OLDER if knobs["bm"] < _HOPPERS_ROWS else 1.0
-    return (waves * keys * rows * traffic * older, abs(knobs["stages"] - 3))
+    return (waves * keys * rows * traffic * older * spilled, abs(knobs["stages"] - 3))

@@ -41,6 +41,10 @@ all of it."""
 _IN_FLIGHT = 0.5
 """The expected gain that is left after a slice that has not ended."""
 
+_REPLACED = 0.05
+"""What is hoped for a workload whose dispatches the first answer replaces, beside one that is left: it counts
+only if the replacement turns out to be wrong or slow."""
+
 _UNKNOWN_S, _LEAST_S = 1.0, 1e-3
 _LEAST_GROUP = 8
 
@@ -141,6 +145,14 @@ class Queue:
         self._measure = measure
         self._owners: dict[Search, Queued] = {}
         self._waiting: list[Task] = []
+        gone = {name for each in run.proven for name in each.dispatches}
+        self._replaced = frozenset(
+            task.workload.key
+            for task in read.tasks
+            if task.workload.key not in run.competing
+            and task.dispatches
+            and all(each.name in gone for each in task.dispatches)
+        )
         batch = run.effort.batch
         self._slice = max(4, batch // 2) if self.lab.alternate else batch
         if not self._weights_us:
@@ -156,7 +168,7 @@ class Queue:
         self._least_share = self._least(list(map(self._share, read.tasks)))
         self._enter_extra(read.extra)
         worth_it = [task for task in read.tasks if not self._is_small(task)]
-        self._waiting = sorted(worth_it, key=self._spent_us, reverse=True)
+        self._waiting = sorted(worth_it, key=self._hoped_us, reverse=True)
         self.results += [
             self._unmeasured(task, f"only {self._share(task):.1%} of the program's time")
             for task in read.tasks
@@ -171,7 +183,7 @@ class Queue:
     @property
     def promising(self) -> list[Queued]:
         """Workloads worth a verdict within a budget: their best candidate would save enough, or mends."""
-        kept = (each for each in self.workloads if each.task.workload.key not in self.run.replaced)
+        kept = (each for each in self.workloads if each.task.workload.key not in self._gone)
         left_us = self.total_us - self._replaced_us - sum(max(0.0, each.gained_us) for each in kept)
         least_us = _WORTH_A_FINAL * max(0.0, left_us)
         return [each for each in self.workloads if each.corrects or each.gained_us > least_us]
@@ -214,10 +226,14 @@ class Queue:
         return f"only {self._share(task):.1%} of the program's time" if hopeless else NOT_TRIED
 
     @property
+    def _gone(self) -> set[str]:
+        return self.run.replaced | self._replaced
+
+    @property
     def _replaced_us(self) -> float:
         known = {each.task.workload.key: each.weight_us for each in (*self.workloads, *self.results)}
         known |= {each.workload.key: self._spent_us(each) for each in self._waiting}
-        return sum(spent_us for key, spent_us in known.items() if key in self.run.replaced)
+        return sum(spent_us for key, spent_us in known.items() if key in self._gone)
 
     def _choose(self, *, may_admit: bool) -> tuple[Queued, Search] | None:
         """The search that goes on; None if none is worth it, or if others have to be measured first."""
@@ -231,11 +247,13 @@ class Queue:
             large = [
                 (each, search)
                 for each, search in open_ones
-                if each.share > LARGE_SHARE and not search.begun and not each.earlier(search)
+                if each.share * self._hope(each.task) > LARGE_SHARE
+                and not search.begun
+                and not each.earlier(search)
             ]
             if large:
                 return max(large, key=lambda pair: (pair[0].weight_us, -pair[0].searches.index(pair[1])))
-            if self._waiting and self._share(self._waiting[0]) > LARGE_SHARE:
+            if self._waiting and self._hoped_us(self._waiting[0]) > LARGE_SHARE * (self.total_us or 1.0):
                 if not may_admit:
                     return None
                 self._admit()
@@ -261,7 +279,7 @@ class Queue:
     def _gain_us(self, workload: Queued, search: Search) -> float:
         """The possible saving of the next slice, if the running ones save nothing."""
         in_flight = -(-search.pending // self._slice)
-        return workload.gain_us(search) * _IN_FLIGHT**in_flight
+        return self._hope(workload.task) * workload.gain_us(search) * _IN_FLIGHT**in_flight
 
     def _typical_s(self) -> float:
         """Typical seconds of a slice."""
@@ -272,7 +290,7 @@ class Queue:
         """The first slice's possible saving for the next waiting workload, in microseconds per invocation."""
         if not self._waiting or self.run.stop.requested:
             return 0.0
-        return ExpectedGain(self._spent_us(self._waiting[0])).gain_us()
+        return ExpectedGain(self._hoped_us(self._waiting[0])).gain_us()
 
     def _admit(self) -> None:
         """Measure the defaults of the next few; the first one's candidates do not wait for the others."""
@@ -354,6 +372,13 @@ class Queue:
 
     def _spent_us(self, task: Task) -> float:
         return self._weights_us.get(task.workload.key, 0.0)
+
+    def _hope(self, task: Task) -> float:
+        return _REPLACED if task.workload.key in self._replaced else 1.0
+
+    def _hoped_us(self, task: Task) -> float:
+        """The time of a workload, as far as the result may still spend it."""
+        return self._hope(task) * self._spent_us(task)
 
     def _share(self, task: Task) -> float:
         return self._spent_us(task) / (self.total_us or 1.0)

@@ -97,9 +97,9 @@ def queue_of(*workloads: Queued) -> Queue:
     found = Queue.__new__(Queue)
     found.workloads, found.total_us = [*workloads], SPENT_US
     found._waiting, found._weights_us, found._slice, found._owners = [], {}, 8, {}
-    found.results = []
+    found.results, found._replaced = [], frozenset()
     options = SimpleNamespace(budget_s=60.0)
-    found.run = SimpleNamespace(stop=StopRequest(), watch=Silent(), options=options, replaced=())
+    found.run = SimpleNamespace(stop=StopRequest(), watch=Silent(), options=options, replaced=set())
     return found
 
 
