@@ -137,8 +137,15 @@ class Padding:
 
 
 def padding_of(value: ir.Value) -> Padding | None:
-    """The padding that makes a value; None if there is none, or its values or sizes are not supported."""
-    op = producer(value)
+    """The padding that makes a value; None if there is none, or its values or sizes are not supported.
+
+    After it, dimensions without padding may be expanded, such as channels into groups.
+    """
+    op, after = producer(value), list[ir.Operation]()
+    dimensions = [[at] for at in range(ir.RankedTensorType(value.type).rank)]
+    if op is not None and op.name == "tensor.expand_shape":
+        dimensions = [[each.value for each in own] for own in op.attributes["reassociation"]]
+        op, after = producer(op.operands[0]), [op]
     pad = None if op is None else op.opview
     if op is None or not isinstance(pad, tensor.PadOp) or len(op.operands) != 1:
         return None  # further operands are dynamic sizes
@@ -147,8 +154,10 @@ def padding_of(value: ir.Value) -> Padding | None:
     sizes = tuple(zip(pad.static_low, pad.static_high, strict=True))
     if zero is None or constant_of(zero) != number(0.0) or min(min(each) for each in sizes) < 0:
         return None
+    if any(any(size) and len(own) > 1 for size, own in zip(sizes, dimensions, strict=True)):
+        return None
     static = ir.RankedTensorType(op.operands[0].type).has_static_shape
-    return Padding(op.operands[0], sizes, (zero, op)) if static else None
+    return Padding(op.operands[0], sizes, (zero, op, *after)) if static else None
 
 
 def insert_in_filled(block: ir.Block) -> None:

@@ -17,6 +17,7 @@ from iree_tuner.ops.contraction import ROLES, is_contraction
 from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.structure import indexing_maps
+from iree_tuner.ops.workload import Workload
 
 _LOWEST = -1e30  # a maximum starts from this or less
 _HIDDEN = -1e9  # scores of this or less have no weight in a softmax
@@ -246,6 +247,11 @@ class ConvShape:
     def channels_last(self) -> bool:
         return self.image[3] == 1
 
+    @property
+    def depthwise(self) -> bool:
+        """Whether nothing but the window is summed over, with one filter for each channel."""
+        return self.channels == self.filters == 1 < self.groups
+
     def joined(self, *, images: bool) -> ConvShape:
         """The shape with lines joined, on request also images, if the convolution is a matrix product.
 
@@ -271,23 +277,28 @@ def _one_line(moves: _Moves, size: int, images: int) -> _Moves:
 
 
 def conv_shape(problem: Problem) -> ConvShape | None:
-    """The problem as a 2-D convolution; None if it is none, or has no channels to sum over.
+    """The problem as a 2-D convolution; None if it is none.
 
-    A convolution over one dimension has images of one line.
+    A convolution over one dimension has images of one line, a depthwise one groups of one channel and filter.
     """
     workload = problem.workload
     if not is_convolution(workload) or workload.dynamic:
         return None
     names = ("batch", "output_image", "output_channel", "filter", "input_channel", "depth")
     roles = [workload.role(each) for each in names]
-    if [*map(len, roles[:-1])] not in ([1, 2, 1, 2, 1], [1, 1, 1, 1, 1]) or len(roles[-1]) > 1:
+    counts = [*map(len, roles)]
+    around = [*counts[:2], counts[3]], counts[2:6:2], counts[5]
+    if around[0] not in ([1, 2, 2], [1, 1, 1]) or around[1:] not in (([1, 1], 0), ([1, 1], 1), ([0, 0], 1)):
         return None
-    (n,), (*y, x), (f,), (*ky, kx), (c,), depth = roles
-    group = depth[0] if depth else -1
-    shapes = [each.shape for each in (*problem.inputs[:2], problem.result)]
+    (n,), (*y, x), filters, (*ky, kx), channels, depth = roles
+    f, c, group = (each[0] if each else -1 for each in (filters, channels, depth))
+    whole = problem.inputs[0].shape  # groups and channels may be joined in it, and in the result
+    sources = _sources(workload, whole)
+    out = tuple(workload.loops[each] for each in workload.maps[2].loops)
+    shapes = [tuple(size for _, size in sources), problem.inputs[1].shape, out]
     image, filter_, result = (_moves(*each) for each in zip(workload.maps, shapes, strict=True))
     places = [_dimension(workload.maps[0], {*each}) for each in ((*y, *ky), (x, kx)) if each]
-    padding = problem.padding or ((0, 0),) * len(shapes[0])
+    padding = [(problem.padding or ((0, 0),) * len(whole))[at] for at, _ in sources]
     zeros = [at for at, each in enumerate(padding) if any(each)]
     if None in places or not {*zeros} <= {*places}:
         return None
@@ -306,15 +317,30 @@ def conv_shape(problem: Problem) -> ConvShape | None:
         _both([shapes[0][at] for at in known]),
         _both([sizes[at] for at in (*y, x)]),
     )
+    each_group = [math.prod(sizes[at] for at in own) for own in (filters, channels, depth)]
     window_h, window_w = _both([sizes[at] for at in (*ky, kx)])
     return ConvShape(
-        sizes[n], out_h, out_w, sizes[f], sizes[c], sizes[group] if depth else 1, in_h, in_w, window_h,
+        sizes[n], out_h, out_w, each_group[0], each_group[1], each_group[2], in_h, in_w, window_h,
         window_w, _both(workload.parameter("strides")), _both(workload.parameter("dilations")),
         _both([padding[at][0] for at in known], 0), bool(zeros),
         (image.get(n, 0), line, pixel, image.get(c, 0), image.get(group, 0)),
         (filter_.get(kx, 0), filter_.get(c, 0), filter_.get(f, 0), filter_.get(group, 0)),
         (result.get(n, 0), out_line, out_pixel, result.get(f, 0), result.get(group, 0)),
     )  # fmt: skip
+
+
+def _sources(workload: Workload, shape: Sequence[int]) -> list[tuple[int, int]]:
+    """For each dimension that a convolution reads: the image's dimension, and the part of its size."""
+    read = workload.maps[0].results
+    if len(read) == len(shape):
+        return [*enumerate(shape)]
+    found, at, left = list[tuple[int, int]](), -1, 1
+    for index in read:
+        at, left = (at + 1, shape[at + 1]) if left == 1 else (at, left)
+        size = left if index.loop is None else workload.loops[index.loop]
+        found.append((at, size))
+        left //= size
+    return found
 
 
 def _both(found: Sequence[int], missing: int = 1) -> tuple[int, int]:

@@ -379,8 +379,12 @@ def _sites_of(root: ir.Operation, taken: set[ir.Operation]) -> _Own:
     sites, scale, groups = [(_site(workload, inputs, ops, epilogue, function), root)], 1.0, ()
     sites += _padded(*sites[-1], padding, inputs, ops)
     factor = ir.RankedTensorType(root.operands[0].type).element_type
-    sums = None if is_convolution(workload) else root.result
-    while (steps := next_steps(ops[-1].result, factor, sums)) is not None:
+    loops = workload.maps[2].loops
+    channels = (*workload.role("depth"), *workload.role("output_channel"))
+    sums = None if is_convolution(workload) and loops[-1:] != channels else root.result
+    last = joined_groups(root, workload)
+    while (steps := next_steps((last or ops[-1]).result, factor, sums)) is not None:
+        ops, last = [*ops, *([last] if last is not None else [])], None
         epilogue, inputs = (*epilogue, *steps.names), [*inputs, *steps.inputs]
         scale = steps.scale if "scale" in steps.names else scale
         groups = (*groups, *steps.groups)
@@ -559,6 +563,22 @@ def _in_groups(
     )  # fmt: skip
     values = dict(zip(inputs, function.arguments, strict=True))
     return copy_ops(ops[ops.index(root) + 1 :], {**values, root.result: reshaped(sums, result.shape)})
+
+
+def joined_groups(root: ir.Operation, workload: Workload) -> ir.Operation | None:
+    """The only use of a grouped convolution's result, if it joins groups and filters, which are last."""
+    depth, filters = workload.role("depth"), workload.role("output_channel")
+    uses = list(root.result.uses)
+    if not (depth and filters) or workload.maps[2].loops[-2:] != (*depth, *filters) or len(uses) != 1:
+        return None
+    op = uses[0].owner.operation
+    rank = len(workload.maps[2].loops)
+    ends = [[at] for at in range(rank - 2)] + [[rank - 2, rank - 1]]
+    joins = (
+        op.name == "tensor.collapse_shape"
+        and [[each.value for each in own] for own in op.attributes["reassociation"]] == ends
+    )
+    return op if joins else None
 
 
 def _constants(inputs: Sequence[ir.Value]) -> tuple[int, ...]:

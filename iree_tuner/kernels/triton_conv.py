@@ -245,8 +245,8 @@ def _boxes(shape: ConvShape, box: tuple[int, int, int]) -> int:
     return math.prod(-(-size // own) for size, own in zip(sizes, box, strict=True))
 
 
-_PARAMETERS: tuple[str, ...] = ("x", "w", "e0", "e1", "e2", "e3", "out", "partial")
-_MOST_EXTRAS = len(_PARAMETERS) - 4
+PARAMETERS: tuple[str, ...] = ("x", "w", "e0", "e1", "e2", "e3", "out", "partial")
+_MOST_EXTRAS = len(PARAMETERS) - 4
 
 _ELEMENTWISE = ("relu", "relu_ordered", "at_most_6", "gelu", "gelu_tanh", "silu", "truncf")
 
@@ -263,19 +263,11 @@ class TritonConv(TritonKernel):
     def refuses(self, problem: Problem) -> str:
         """Other ops, types and epilogues, and convolutions without channels to sum over."""
         shape = shape_for(problem)
-        if shape is None:
+        if shape is None or shape.depthwise:
             return (
                 "it is not a convolution of rows or images with channels, whose filter can be read in place"
             )
-        image, weights, sums = map(str, problem.workload.types)
-        if image != weights or image not in ("f16", "bf16") or sums not in ("f32", image):
-            return f"its types are {', '.join((image, weights, sums))}, not f16 or bf16"
-        unknown = [step for step in problem.epilogue if _step(problem, shape, step) is None]
-        if unknown:
-            return f"its epilogue has {unknown[0]}, which it does not compute in this layout"
-        if len(problem.inputs) - 2 > _MOST_EXTRAS:
-            return f"its epilogue has more than {_MOST_EXTRAS} operands"
-        if why := unfit_arrays(problem):
+        if why := refused(problem):
             return why
         return "" if plans(shape) else "no tile fits it"
 
@@ -292,7 +284,20 @@ class TritonConv(TritonKernel):
 
         function = triton_conv_source.boxed if plan.knobs["boxed"] else triton_conv_source.gathered
         workgroups, constants = (plan.workgroups, plan.shape.groups, 1), constants_of(problem, plan)
-        return made_code(problem, function, constants, knobs, _PARAMETERS, workgroups, plan.partial_bytes)
+        return made_code(problem, function, constants, knobs, PARAMETERS, workgroups, plan.partial_bytes)
+
+
+def refused(problem: Problem) -> str:
+    """Why no source computes a convolution: its types, its epilogue or its arrays; empty if one does."""
+    image, weights, sums = map(str, problem.workload.types)
+    if image != weights or image not in ("f16", "bf16") or sums not in ("f32", image):
+        return f"its types are {', '.join((image, weights, sums))}, not f16 or bf16"
+    unknown = [step for step in problem.epilogue if _step(problem, step) is None]
+    if unknown:
+        return f"its epilogue has {unknown[0]}, which it does not compute in this layout"
+    if len(problem.inputs) - 2 > _MOST_EXTRAS:
+        return f"its epilogue has more than {_MOST_EXTRAS} operands"
+    return unfit_arrays(problem)
 
 
 def shape_for(problem: Problem) -> ConvShape | None:
@@ -302,37 +307,44 @@ def shape_for(problem: Problem) -> ConvShape | None:
     return None if shape is None else shape.joined(images=images)
 
 
-def _step(problem: Problem, shape: ConvShape, name: str) -> Step | None:
+def _step(problem: Problem, name: str) -> Step | None:
     """A step of the epilogue in the source's form; None if the source does not compute it."""
     if name in _ELEMENTWISE:
         return name, ""
     if name in WHOLE:
         return OPERATIONS[name], "pixel"
-    (n,), (f,) = (problem.workload.role(each) for each in ("batch", "output_channel"))
-    result, last = problem.workload.maps[2], len(problem.result.shape) - 1
+    workload, loops = problem.workload, problem.workload.maps[2].loops
     *along, operation = name.split("_")
-    filters = 1 if "channel" in along else last
-    if operation not in OPERATIONS or shape.groups > 1 or result.dimension_of(f) != filters:
+    filters = (*workload.role("depth"), *workload.role("output_channel"))
+    at = 1 if "channel" in along else len(loops) - len(filters)
+    size = problem.result.shape[1 if "channel" in along else -1]  # groups and their filters may be joined
+    if operation not in OPERATIONS or loops[at : at + len(filters)] != filters:
+        return None
+    if size != math.prod(workload.loops[each] for each in filters):
         return None
     if "image" not in along:
         return OPERATIONS[operation], "filter"
-    return (OPERATIONS[operation], "image") if result.dimension_of(n) == 0 else None
+    return (OPERATIONS[operation], "image") if loops[:1] == workload.role("batch") else None
+
+
+def sizes_of(problem: Problem, shape: ConvShape) -> dict[str, object]:
+    """The constants that do not depend on knobs: sizes of images and windows, and the epilogue."""
+    narrow = ["truncf"] if str(problem.workload.types[2]) != "f32" else []
+    steps = [each for each in (_step(problem, name) for name in (*narrow, *problem.epilogue)) if each]
+    extras = [number for number, (_, where) in enumerate(steps) if where]
+    return {
+        "N": shape.images, "H": shape.in_h, "W": shape.in_w, "OH": shape.out_h, "OW": shape.out_w,
+        "F": shape.filters, "KH": shape.window_h, "KW": shape.window_w, "STRIDES": shape.strides,
+        "DILATIONS": shape.dilations, "LOW": shape.low, "STEPS": tuple(name for name, _ in steps),
+        "WHERE": tuple(where for _, where in steps),
+        "EXTRA": tuple(extras.index(each) if each in extras else -1 for each in range(len(steps))),
+    }  # fmt: skip
 
 
 def constants_of(problem: Problem, plan: ConvTiling) -> dict[str, object]:
     """The compile-time constants of the source."""
     shape, knobs = plan.shape, plan.knobs
-    narrow = ["truncf"] if str(problem.workload.types[2]) != "f32" else []
-    steps = [each for each in (_step(problem, shape, name) for name in (*narrow, *problem.epilogue)) if each]
-    extras = [number for number, (_, where) in enumerate(steps) if where]
-    found: dict[str, object] = {
-        "N": shape.images, "H": shape.in_h, "W": shape.in_w, "C": shape.channels, "OH": shape.out_h,
-        "OW": shape.out_w, "F": shape.filters, "KH": shape.window_h, "KW": shape.window_w,
-        "STRIDES": shape.strides, "DILATIONS": shape.dilations, "LOW": shape.low,
-        "STEPS": tuple(name for name, _ in steps), "WHERE": tuple(where for _, where in steps),
-        "EXTRA": tuple(extras.index(each) if each in extras else -1 for each in range(len(steps))),
-        "BN": knobs["bn"], "BK": knobs["bk"],
-    }  # fmt: skip
+    found = {**sizes_of(problem, shape), "C": shape.channels, "BN": knobs["bn"], "BK": knobs["bk"]}
     if knobs["boxed"]:
         own = {
             "TN": knobs["images"], "TH": knobs["lines"], "TW": knobs["pixels"],
@@ -340,7 +352,7 @@ def constants_of(problem: Problem, plan: ConvTiling) -> dict[str, object]:
         }  # fmt: skip
     else:
         own = {
-            "PADDED": shape.padded, "X": shape.image, "Y": shape.filter,
+            "PADDED": shape.padded, "GROUPS": shape.groups, "X": shape.image, "Y": shape.filter,
             "Z": shape.result, "BM": plan.bm, "FLAT": bool(knobs["flat"]),
             "CHANNELS_LAST": shape.channels_last, "SPLIT": plan.split,
         }  # fmt: skip

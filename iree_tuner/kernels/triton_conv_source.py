@@ -55,14 +55,16 @@ def _finish(
 @triton.jit
 def _write(
     acc, e0, e1, e2, e3, out, pixels, filters, group, N: tl.constexpr, OH: tl.constexpr, OW: tl.constexpr,
-    F: tl.constexpr, Z: tl.constexpr, STEPS: tl.constexpr, WHERE: tl.constexpr, EXTRA: tl.constexpr,
+    F: tl.constexpr, GROUPS: tl.constexpr, Z: tl.constexpr, STEPS: tl.constexpr, WHERE: tl.constexpr,
+    EXTRA: tl.constexpr,
 ):  # fmt: skip
-    """Finish sums of pixels by filters where the result has the strides `Z`."""
+    """Finish sums of pixels by filters of a group where the result has the strides `Z`."""
     image, line, pixel = pixels // (OH * OW), pixels // OW % OH, pixels % OW
     result = group * Z[4] + image * Z[0] + line * Z[1] + pixel * Z[2]
     where = result[:, None] + filters[None, :] * Z[3]
     mask = (pixels < N * OH * OW)[:, None] & (filters < F)[None, :]
-    _finish(acc, e0, e1, e2, e3, out, where, image, filters, mask, F, STEPS, WHERE, EXTRA)
+    every = GROUPS * F
+    _finish(acc, e0, e1, e2, e3, out, where, image, group * F + filters, mask, every, STEPS, WHERE, EXTRA)
 
 
 @triton.jit
@@ -93,8 +95,8 @@ def gathered(
     OH: tl.constexpr, OW: tl.constexpr, F: tl.constexpr, KH: tl.constexpr, KW: tl.constexpr,
     STRIDES: tl.constexpr, DILATIONS: tl.constexpr, LOW: tl.constexpr, PADDED: tl.constexpr, X: tl.constexpr,
     Y: tl.constexpr, Z: tl.constexpr, STEPS: tl.constexpr, WHERE: tl.constexpr, EXTRA: tl.constexpr,
-    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, FLAT: tl.constexpr, CHANNELS_LAST: tl.constexpr,
-    SPLIT: tl.constexpr,
+    GROUPS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, FLAT: tl.constexpr,
+    CHANNELS_LAST: tl.constexpr, SPLIT: tl.constexpr,
 ):  # fmt: skip
     """Compute a tile of a group in each workgroup. Loads go through pointers, and masks add the padding.
 
@@ -147,7 +149,40 @@ def gathered(
     if SPLIT > 1:
         acc = added_up(acc, partial + number * (SPLIT * BM * BN), part, BM, BN, SPLIT)
         pixels = tile * BM + part * (BM // SPLIT) + tl.arange(0, BM // SPLIT)
-    _write(acc, e0, e1, e2, e3, out, pixels, filters, group, N, OH, OW, F, Z, STEPS, WHERE, EXTRA)
+    _write(acc, e0, e1, e2, e3, out, pixels, filters, group, N, OH, OW, F, GROUPS, Z, STEPS, WHERE, EXTRA)
+
+
+@triton.jit
+def depthwise(
+    x, w, e0, e1, e2, e3, out, partial, N: tl.constexpr, H: tl.constexpr, W: tl.constexpr, OH: tl.constexpr,  # noqa: ARG001
+    OW: tl.constexpr, F: tl.constexpr, KH: tl.constexpr, KW: tl.constexpr, STRIDES: tl.constexpr,
+    DILATIONS: tl.constexpr, LOW: tl.constexpr, PADDED: tl.constexpr, X: tl.constexpr, Y: tl.constexpr,
+    Z: tl.constexpr, STEPS: tl.constexpr, WHERE: tl.constexpr, EXTRA: tl.constexpr, GROUPS: tl.constexpr,
+    BM: tl.constexpr, BN: tl.constexpr, AT_ONCE: tl.constexpr,
+):  # fmt: skip
+    """Compute a tile of pixels by channels, each of which has a filter of its own.
+
+    Strides are those of `gathered`, where each channel is a group. `AT_ONCE` positions of a window's line are
+    loaded before any is added.
+    """
+    pixels, channels = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN)
+    row, read = pixels % (N * OH * OW), channels % GROUPS  # past the end the first ones, without masks
+    image, line, pixel = row // (OH * OW), row // OW % OH, row % OW
+    top, left = line * STRIDES[0] - LOW[0], pixel * STRIDES[1] - LOW[1]
+    source = x + (image * X[0] + top * X[1] + left * X[2])[:, None] + (read * X[4])[None, :]
+    right = w + read * Y[3]
+    acc = tl.zeros((BM, BN), dtype=tl.float32)
+    for step in range(0, KH * (KW // AT_ONCE)):
+        down, first = step // (KW // AT_ONCE), step % (KW // AT_ONCE) * AT_ONCE
+        for at in tl.static_range(AT_ONCE):
+            along = first + at
+            within = _is_read(top + down * DILATIONS[0], left + along * DILATIONS[1], H, W)[:, None]
+            a = _loaded(source + (down * DILATIONS[0] * X[1] + along * DILATIONS[1] * X[2]), within, PADDED)
+            b = tl.load(right + (down * KW + along) * Y[0])
+            acc += a.to(tl.float32) * b.to(tl.float32)[None, :]
+    where = (image * Z[0] + line * Z[1] + pixel * Z[2])[:, None] + (channels * Z[4])[None, :]
+    mask = (pixels < N * OH * OW)[:, None] & (channels < GROUPS)[None, :]
+    _finish(acc, e0, e1, e2, e3, out, where, image, channels, mask, GROUPS * F, STEPS, WHERE, EXTRA)
 
 
 @triton.jit

@@ -16,11 +16,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from amounts import some
 from kernels.convs import Conv, expected, program
+from kernels.epilogues import gelu
 from kernels.interpreted_tensors import Tensor
 from kernels.problems import site_in
 
-from iree_tuner.kernels import triton_conv_source, triton_source
+from iree_tuner.kernels import triton_conv_source, triton_depthwise, triton_source
 from iree_tuner.kernels.find import find_here
+from iree_tuner.kernels.shapes import conv_shape
 from iree_tuner.kernels.triton_conv import ConvTiling, TritonConv, constants_of, shape_for
 from iree_tuner.targets import parse_target
 
@@ -82,29 +84,46 @@ def floats(array):
     return (array.astype(np.uint32) << 16).view(np.float32) if array.dtype == np.uint16 else array
 
 
-def check(conv, problem, knobs):
+def run(problem, knobs):
+    """What the source computes of random inputs, and these; nothing may be written before or behind it."""
     rng = np.random.default_rng(0)
     arrays = [
         guarded(each.shape, each.element_type, rng.standard_normal(each.shape)) for each in problem.inputs
     ]
     out, memory = guarded(problem.result.shape, problem.result.element_type, np.nan)
     before = memory.copy()
-    plan = ConvTiling(shape_for(problem), knobs)
-    function = triton_conv_source.boxed if knobs["boxed"] else triton_conv_source.gathered
     images, filter_, *extras = (each for each, _ in arrays)
-    partial = np.full(max(1, plan.partial_bytes // 4), np.nan, np.float32)
-    given = [images, filter_, *extras, *[images] * (4 - len(extras)), out, partial]
-    for _ in range(2 if plan.split > 1 else 1):
-        function[(plan.workgroups, plan.shape.groups, 1)](*map(Tensor, given), **constants_of(problem, plan))
+    given = [images, filter_, *extras, *[images] * (4 - len(extras)), out]
+    if "boxed" in knobs:
+        plan = ConvTiling(shape_for(problem), knobs)
+        function = triton_conv_source.boxed if knobs["boxed"] else triton_conv_source.gathered
+        constants, tiles, partial_bytes = constants_of(problem, plan), plan.workgroups, plan.partial_bytes
+        grid, times = (tiles, plan.shape.groups, 1), 2 if plan.split > 1 else 1
+    else:
+        shape, function, partial_bytes, times = conv_shape(problem), triton_conv_source.depthwise, 0, 1
+        constants = triton_depthwise.constants_of(problem, shape, knobs)
+        grid = -(-shape.pixels // knobs["bm"]), -(-shape.groups // knobs["bn"]), 1
+    partial = np.full(max(1, partial_bytes // 4), np.nan, np.float32)
+    for _ in range(times):
+        function[grid](*map(Tensor, [*given, partial]), **constants)
+    assert np.array_equal(before[:GUARD], memory[:GUARD], equal_nan=True), (problem.name, knobs)
+    assert np.array_equal(before[-GUARD:], memory[-GUARD:], equal_nan=True), (problem.name, knobs)
+    return out, images, filter_, extras
+
+
+def check(conv, problem, knobs):
+    out, images, filter_, extras = run(problem, knobs)
     if images.ndim == 3:  # of one line
         images, filter_ = images[:, None], filter_[None]
     wanted = expected(conv, floats(images), floats(filter_), [floats(each) for each in extras])
-    wanted = wanted.reshape(out.shape)
     near = 2.0 ** (-7 if conv.element == "bf16" else -9)
+    equal(out, wanted, near, (conv, knobs))
+
+
+def equal(out, wanted, near, about):
+    wanted = wanted.reshape(out.shape)
     error = np.abs(floats(out) - wanted).max()
-    assert error <= near * np.abs(wanted).max(), (conv, knobs, error, np.abs(wanted).max())
-    assert np.array_equal(before[:GUARD], memory[:GUARD], equal_nan=True), (conv, knobs)
-    assert np.array_equal(before[-GUARD:], memory[-GUARD:], equal_nan=True), (conv, knobs)
+    assert error <= near * np.abs(wanted).max(), (about, error, np.abs(wanted).max())
 
 
 ROWS = Conv(2, 1, 50, 32, 48, window=(1, 5), dilation=3, low=(0, 6), more=(0, 6), steps=("bias", "truncf"))
@@ -129,3 +148,53 @@ for steps in (("silu", "factor", "gelu", "truncf"), ("relu_ordered", "residual",
     conv = Conv(steps=steps)
     problem = site_in(program(replace(conv, steps=("relu", "residual", "truncf")))).problem
     check(conv, replace(problem, epilogue=steps), KERNEL.variants(problem, CUDA)[0])
+
+
+def in_groups(images, filter_, low, high, stride=1):
+    """A convolution of nhwc in groups by hwio, also over one dimension, in double precision."""
+    if images.ndim == 3:
+        found = in_groups(images[:, None], filter_[None], (0, *low), (0, *high), (1, stride))
+        return found[:, 0]
+    strides = stride if isinstance(stride, tuple) else (stride, stride)
+    around = [(0, 0), (low[0], high[0]), (low[1], high[1]), (0, 0)]
+    padded, (tall, wide, depth, filters) = np.pad(images.astype(np.float64), around), filter_.shape
+    groups = images.shape[-1] // depth
+    padded = padded.reshape(*padded.shape[:3], groups, depth)
+    own = filter_.reshape(tall, wide, depth, groups, filters // groups).astype(np.float64)
+    sizes = [(padded.shape[1] - tall) // strides[0] + 1, (padded.shape[2] - wide) // strides[1] + 1]
+    ends = [(size - 1) * step + 1 for size, step in zip(sizes, strides, strict=True)]
+    total = 0.0
+    for y, x in np.ndindex(tall, wide):
+        part = padded[:, y : y + ends[0] : strides[0], x : x + ends[1] : strides[1]]
+        total = total + np.einsum("nyxgc,cgf->nyxgf", part, own[y, x])
+    return total.reshape(*total.shape[:3], filters)
+
+
+def silu(x):
+    return x / (1 + np.exp(-x))
+
+
+GROUPED = {  # by JAX 0.10: the arguments of `in_groups`, and what follows the sums
+    "grouped": (((1, 1), (1, 1)), lambda x, b: np.maximum(x + b, 0)),
+    "grouped_strided": (((0, 1), (1, 0), 2), lambda x, b, r: silu(x + b) + r),
+    "depthwise": (((2, 1), (2, 1)), lambda x, b: silu(x + b)),
+    "depthwise_tokens": (((1, 1), (1, 1)), lambda x, b: gelu(x + b)),
+    "depthwise_rows": (((7,), (7,)), lambda x, b: silu(x + b)),
+    "depthwise_strided": (((0, 0), (0, 0), 2), lambda x: x),
+}
+
+for name, (sizes, after) in some([*GROUPED.items()], 2):
+    (place,) = find_here((DILATED.parent / f"{name}.mlir").read_bytes(), name, HOST).places
+    kernel = triton_depthwise.TritonDepthwise() if name.startswith("depthwise") else KERNEL
+    site, why = place.site_for(kernel)
+    assert not why, why
+    assert site == place.sites[-1], site.problem.name
+    variants = kernel.variants(site.problem, CUDA)
+    few = sorted(variants, key=lambda each: (each["bn"], each["bm"]))
+    for knobs in (variants[0], few[0], few[-1]):
+        out, images, filter_, extras = run(site.problem, knobs)
+        if images.ndim < filter_.ndim and filter_.ndim == 5:
+            filter_ = filter_.reshape(*filter_.shape[:3], -1)
+        if name.startswith("depthwise"):
+            filter_ = filter_.reshape(*filter_.shape[:-1], 1, filter_.shape[-1])
+        equal(out, after(in_groups(images, filter_, *sizes), *extras), 2.0**-8, (name, knobs))

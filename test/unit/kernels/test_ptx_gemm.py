@@ -77,7 +77,8 @@ def test_its_tiles_divide_the_sizes() -> None:
 
 def test_it_is_taken_where_it_is_named() -> None:
     assert kernel_named("ptx_gemm_f16").backend == "cuda"
-    usual = ["fused_ops", "joint_products", "triton_attention", "triton_conv", "triton_gemm", "triton_norms"]
+    by_triton = [f"triton_{each}" for each in ("attention", "conv", "depthwise", "gemm", "norms")]
+    usual = ["fused_ops", "joint_products", *by_triton]
     assert [each.name for each in usual_kernels("cuda")] == usual
 
 

@@ -18,6 +18,7 @@ from iree_tuner.kernels.find import Place, find_here
 from iree_tuner.kernels.kernel import KernelError, Problem, scratch_room
 from iree_tuner.kernels.shapes import conv_shape
 from iree_tuner.kernels.triton_conv import TritonConv, plans, shape_for
+from iree_tuner.kernels.triton_depthwise import TritonDepthwise
 from iree_tuner.targets import parse_target
 
 KERNEL = TritonConv()
@@ -48,6 +49,28 @@ def test_each_epilogue_comes_without_and_with_padding() -> None:
     assert sites[-1].problem.padding == ((0, 0), (1, 1), (1, 2), (0, 0))
     taken, _ = Place(sites, ("main",)).site_for(KERNEL)
     assert taken is sites[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel", "inputs", "steps"),
+    [
+        ("grouped", KERNEL, ((2, 7, 9, 48), (3, 3, 16, 3, 24), (72,)), ("bias", "truncf", "relu")),
+        ("grouped_strided", KERNEL, None, ("bias", "truncf", "silu", "residual")),
+        ("depthwise", TritonDepthwise(), ((2, 7, 9, 20), (5, 3, 20), (20,)), ("bias", "silu")),
+        ("depthwise_tokens", TritonDepthwise(), ((2, 7, 9, 72), (3, 3, 72), (72,)), ("bias", "gelu")),
+        ("depthwise_rows", TritonDepthwise(), ((2, 50, 40), (15, 40), (40,)), ("bias", "silu")),
+    ],
+)
+def test_padding_before_groups_and_steps_after_reshapes_are_part_of_it(name, kernel, inputs, steps) -> None:
+    """Programs by JAX. The kernel gets arrays as the program has them: groups are joined in its image."""
+    text = (Path(__file__).parent / "convolutions" / f"{name}.mlir").read_bytes()
+    (place,) = find_here(text, name, parse_target("llvm-cpu:host")).places
+    site, why = place.site_for(kernel)
+    assert not why
+    assert site is not None
+    assert site.problem.padding
+    assert site.problem.epilogue == steps
+    assert inputs is None or tuple(each.shape for each in site.problem.inputs) == inputs
 
 
 @pytest.mark.parametrize("conv", some([PADDED, replace(PADDED, sums="f16", steps=("bias", "relu"))], 2))

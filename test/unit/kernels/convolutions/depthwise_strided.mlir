@@ -1,0 +1,6 @@
+module @jit_valid attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<1x9x11x24xf16>, %arg1: tensor<3x3x1x24xf16>) -> (tensor<1x4x5x24xf16> {jax.result_info = "result"}) {
+    %0 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 2], pad = [[0, 0], [0, 0]], lhs_dilate = [1, 1], rhs_dilate = [1, 1], reverse = [false, false]} {batch_group_count = 1 : i64, feature_group_count = 24 : i64, precision_config = [#stablehlo<precision DEFAULT>, #stablehlo<precision DEFAULT>]} : (tensor<1x9x11x24xf16>, tensor<3x3x1x24xf16>) -> tensor<1x4x5x24xf16>
+    return %0 : tensor<1x4x5x24xf16>
+  }
+}
