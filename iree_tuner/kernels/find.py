@@ -184,7 +184,7 @@ def _every(
         larger: dict[ir.Operation, bytes] = {}
         sites = find_sites(module, larger)
         chained = find_chains(blocks, larger) if chains else []
-        normal = find_normalizing(blocks) if norms else []
+        normal = find_normalizing(blocks, larger) if norms else []
         sums = find_sums(blocks)
         inputs = find_sliced_inputs(blocks) if chains else []
     fewer = _saving(list(dict.fromkeys(chained)), session, target)

@@ -1,14 +1,13 @@
 """A graph of elementwise ops, slices, joins and reshapes, built as one `linalg.generic`.
 
 Elements of the result are followed back through the graph to its inputs. For kernels that the compiler does
-not make, the plan of such an op is written as plain data (`nest`).
+not make, the plan of such an op is written as plain data (`planned_nest`).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
@@ -17,7 +16,6 @@ from iree.compiler.dialects import arith, tensor
 
 from iree_tuner.compiler.linalg import IndexOp, access, collapse, expand, generic
 from iree_tuner.kernels.epilogue import producer
-from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
 from iree_tuner.kernels.kernel import ANY, Code, Knobs, Launch, Problem
 from iree_tuner.kernels.moved import (
     Clamped,
@@ -47,17 +45,19 @@ from iree_tuner.kernels.moves import (
     sliced,
     source_index,
 )
-from iree_tuner.kernels.nest import INSIDE, OUTSIDE, Access, Nest, Range
 from iree_tuner.ops.dag import captured, clone
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.generic import Generic
 from iree_tuner.ops.indexing_map import IndexingMap
-from iree_tuner.ops.structure import shape_of
+from iree_tuner.ops.structure import indexing_maps, iterators, shape_of
 from iree_tuner.ops.workload import Workload
 from iree_tuner.targets import Target
 
 MOST_CASES = 8
 """The most parts that a loop may choose between. All of them are computed for each element."""
+
+REDUCTIONS = ("arith.addf", "arith.maximumf", "arith.maxnumf")
+"""Scalar ops of reductions along rows."""
 
 _MOST_ELEMENTS = 512
 _MOST_SPLITS = 16
@@ -103,14 +103,35 @@ class Test:
     outside: Element
 
 
-Element = Read | Computed | Select | Test
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """What a reduction makes of the elements of a row; the same for each place in the row of the result.
+
+    Attributes:
+        op: the name of the scalar op that adds an element.
+        start: the value that the reduction starts from.
+        element: an element of the row, at the place of the result's.
+        result: what the reduction computes.
+    """
+
+    op: str
+    start: float
+    element: Element
+    result: ir.Value
+
+
+Element = Read | Computed | Select | Test | Reduced
 
 
 @dataclass
 class Elements:
-    """Follows elements of a graph's values back to its inputs; each element is followed once."""
+    """Follows elements of a graph's values back to its inputs; each element is followed once.
+
+    Reductions are followed if the graph's result has a `row` of their size: the index along it, and its size.
+    """
 
     ops: Collection[ir.Operation]
+    row: tuple[LoopSum, int] | None = None
     _known: dict[tuple[ir.Value, Indices], Element | None] = field(
         default_factory=dict[tuple[ir.Value, Indices], "Element | None"]
     )
@@ -141,7 +162,21 @@ class Elements:
             return self._joined(op, pieces_of(op)[::-1], index)
         if is_elementwise(op):
             return self._computed(op, index)
+        if self.row is not None and (found := reduction_of(op, self.row[1])) is not None:
+            return self._reduced(op, *found, index, self.row[0])
         return self.at(op.operands[0], source_index(op, index))
+
+    def _reduced(self, op: ir.Operation, name: str, start: float, index: Indices, row: LoopSum) -> Element:
+        dimensions = {each.dimension for each, _ in row.terms if isinstance(each, SplitLoop)}
+        loops = (loop for each in index for loop, _ in each.terms)
+        if any(not isinstance(each, SplitLoop) or each.dimension in dimensions for each in loops):
+            raise NotIndexableError("a reduction is along other elements than the row's")
+        read, written = indexing_maps(op)
+        known = dict(zip(_loops_of(written), index, strict=True))
+        element = self.at(op.operands[0], tuple(known.get(loop, row) for loop in _loops_of(read)))
+        if element is None:
+            raise NotIndexableError("a reduction of nothing")
+        return Reduced(name, start, element, op.result)
 
     def _computed(self, op: ir.Operation, index: Indices) -> Element | None:
         loops, places = operand_indices(op, index)
@@ -213,12 +248,41 @@ class FusedPlan:
         return [loop for dimension in range(len(self.sizes)) for loop in _loops(self.sizes, dimension)]
 
 
-def plan_of(ops: Collection[ir.Operation], result: ir.Value) -> FusedPlan:
-    """Plan the op that computes a graph's result. Raises NotIndexableError if no single op does."""
-    sizes = tuple((size,) for size in ir.RankedTensorType(result.type).shape)
+def reduction_of(op: ir.Operation, size: int) -> tuple[str, float] | None:
+    """The scalar op and the start of a reduction along the last dimension, of this size; otherwise None."""
+    if op.name != "linalg.generic" or len(op.operands) != 2 or list(iterators(op)).count("reduction") != 1:
+        return None
+    maps = indexing_maps(op)
+    last = shape_of(op.operands[0].type)[-1:]
+    if not all(each.is_projected_permutation for each in maps) or last != (size,):
+        return None
+    read, written = map(_loops_of, maps)
+    step, *rest = (each.operation for each in op.regions[0].blocks[0].operations)
+    inside = list(op.regions[0].blocks[0].arguments)
+    simple = len(rest) == 1 and set(step.operands) == {*inside} and list(rest[0].operands) == [step.result]
+    fill = producer(op.operands[1])
+    constant = producer(fill.operands[0]) if fill is not None and fill.name == "linalg.fill" else None
+    value = constant.attributes["value"] if constant is not None and constant.name == ARITH_CONSTANT else None
+    if not simple or step.name not in REDUCTIONS or not isinstance(value, ir.FloatAttr):
+        return None
+    return (step.name, value.value) if written == read[:-1] else None
+
+
+def _loops_of(map_: ir.AffineMap) -> list[int]:
+    return [ir.AffineDimExpr(each).position for each in map_.results]
+
+
+def plan_of(ops: Collection[ir.Operation], result: ir.Value, *, rows: bool = False) -> FusedPlan:
+    """Plan the op that computes a graph's result. Raises NotIndexableError if no single op does.
+
+    With `rows`, the graph may have reductions along the last dimension (`Reduced`), which only nests have.
+    """
+    shape = ir.RankedTensorType(result.type).shape
+    sizes = tuple((size,) for size in shape)
     for _ in range(_MOST_SPLITS):
         try:
-            element = Elements(ops).at(result, _whole(sizes))
+            whole = _whole(sizes)
+            element = Elements(ops, (whole[-1], shape[-1]) if rows else None).at(result, whole)
         except SplitError as error:
             loop, parts = error.loop, sizes[error.loop.dimension]
             own = (*parts[: loop.part], loop.size // error.inner, error.inner, *parts[loop.part + 1 :])
@@ -341,6 +405,8 @@ class _Body:
             case Test(_, inside, outside):
                 self.look(inside)
                 self.look(outside)
+            case Reduced():
+                raise NotIndexableError("an op has no reductions of its operands")
 
     def _read(self, value: ir.Value, index: Indices) -> None:
         if value not in self.inputs:
@@ -405,6 +471,8 @@ class _Body:
                 kept, other = self.made(inside), self.made(outside)
                 tests = [each for one in ranges for each in self._tests(*one)]
                 return arith.select(reduce(arith.andi, tests), kept, other)
+            case Reduced():
+                raise NotIndexableError("an op has no reductions of its operands")
 
     def _computed(self, op: ir.Operation, operands: dict[int, ir.Value], loops: Indices) -> ir.Value:
         block = op.regions[0].blocks[0]
@@ -500,153 +568,3 @@ def workload_of(result: ir.Type, op: str = FusedOps.replaces[0]) -> Workload:
         Generic.name, op, shape, ("parallel",) * rank, (ElementType.of(result),),
         (IndexingMap.through(rank, range(rank)),), (),
     )  # fmt: skip
-
-
-_Where = tuple[int, ...]
-"""Numbers of the terms that are true where an element is used."""
-
-COMPARISON = "arith.cmpf"
-"""The scalar op whose terms have the number of a predicate as their value."""
-
-
-def nest_of(plan: FusedPlan, inputs: Sequence[ir.Value], kept: Sequence[int] | None = None) -> Nest | None:
-    """The loops of a plan with these inputs of its graph; None if it uses the numbers of loops.
-
-    For a sum, `kept` has the loops of its result, in order. Otherwise, the result has all loops.
-    """
-    loops = plan.loops
-    order = range(len(loops)) if kept is None else kept
-    written: list[int | None] = [None] * len(loops)
-    stride = 1
-    for loop in reversed(order):
-        written[loop] = stride
-        stride *= loops[loop].size
-    walk = _Nest(loops, inputs)
-    try:
-        last = walk.term_of(plan.element)
-    except NotIndexableError:
-        return None
-    if (
-        not walk.accesses or last != len(walk.terms) - 1
-    ):  # the same term twice, so that the result is not the last one
-        return None
-    sizes = tuple(each.size for each in loops)
-    return Nest(sizes, tuple(walk.accesses), tuple(walk.terms), tuple(written), tuple(walk.ranges))
-
-
-@dataclass
-class _Nest:
-    """A walk through the elements of a plan (`nest_of`), with what was found so far."""
-
-    loops: Sequence[SplitLoop]
-    inputs: Sequence[ir.Value]
-    accesses: list[Access] = field(default_factory=list[Access])
-    ranges: list[Range] = field(default_factory=list[Range])
-    terms: list[FormulaTerm] = field(default_factory=list[FormulaTerm])
-    _known: dict[tuple[Element, _Where], int] = field(default_factory=dict[tuple[Element, _Where], int])
-
-    def term_of(self, element: Element, where: _Where = ()) -> int:
-        """The number of an element's term, which is used where these terms are true.
-
-        Raises NotIndexableError for numbers of iterations and constants that are no floating-point numbers.
-        """
-        if (element, where) not in self._known:
-            match element:
-                case Read(value, index):
-                    found = self._read(value, index, where)
-                case Computed(op, operands, _):
-                    of = {number: self.term_of(each, where) for number, each in operands.items()}
-                    found = self._computed(op, of)
-                case Select(loop, elements):
-                    found = self._chosen(LoopSum.of(0, {loop: 1}), elements, where)
-                case Test(ranges, inside, outside):
-                    found = self._tested(ranges, inside, outside, where)
-            self._known[element, where] = found
-        return self._known[element, where]
-
-    def _chosen(self, index: LoopSum, elements: Sequence[Element], where: _Where) -> int:
-        """One element for each value of an index. All of them may be read for each value."""
-        found = self.term_of(elements[-1], where)
-        for value, element in enumerate(elements[:-1]):
-            test = self._inside(index, value, value + 1)
-            found = self._select(test, self.term_of(element, where), found)
-        return found
-
-    def _tested(
-        self, ranges: Sequence[tuple[LoopSum, int, int]], inside: Element, outside: Element, where: _Where
-    ) -> int:
-        if len(ranges) > 1:
-            raise NotIndexableError("it tests several indices")
-        ((index, first, end),) = ranges
-        test = self._inside(index, first, end)
-        other = self._add(replace(self.terms[test], op=OUTSIDE))
-        return self._select(
-            test, self.term_of(inside, (*where, test)), self.term_of(outside, (*where, other))
-        )
-
-    def _inside(self, index: LoopSum, first: int, end: int) -> int:
-        self.ranges.append(Range(*self._along((index,), [1], clamps=False), first, end))
-        return self._add(FormulaTerm(INSIDE, "i1", input=len(self.ranges) - 1))
-
-    def _select(self, test: int, inside: int, outside: int) -> int:
-        return self._add(FormulaTerm("arith.select", self.terms[inside].element, (test, inside, outside)))
-
-    def _along(self, index: Indices, steps: Sequence[int], *, clamps: bool) -> tuple[int, tuple[int, ...]]:
-        """The offset and the strides of loops of an index, whose dimensions have these steps.
-
-        With `clamps`, clamped indices are taken as they are.
-        """
-        offset, strides = 0, [0] * len(self.loops)
-        for each, step in zip(index, steps, strict=True):
-            offset += each.constant * step
-            for variable, factor in each.terms:
-                if isinstance(variable, SplitLoop):
-                    strides[self.loops.index(variable)] += factor * step
-                elif not clamps:
-                    raise NotIndexableError("an index is clamped")
-                else:
-                    start, own = self._along((variable.index,), [factor * step], clamps=True)
-                    offset += start
-                    strides = [one + other for one, other in zip(strides, own, strict=True)]
-        return offset, tuple(strides)
-
-    def _read(self, value: ir.Value, index: Indices, where: _Where) -> int:
-        if value not in self.inputs:
-            return self._constant(value)
-        shape = ir.RankedTensorType(value.type).shape
-        steps = [math.prod(shape[place + 1 :]) for place in range(len(index))]
-        # Indices are clamped for elements that are not selected, which are not read here.
-        access = Access(self.inputs.index(value), *self._along(index, steps, clamps=bool(where)))
-        if access not in self.accesses:
-            self.accesses.append(access)
-        return self._add(FormulaTerm(INPUT, _element(value), where, input=self.accesses.index(access)))
-
-    def _constant(self, value: ir.Value) -> int:
-        op = producer(value)
-        found = None if op is None else op.attributes["value"]
-        if isinstance(found, ir.DenseElementsAttr):
-            found = found.get_splat_value()
-        if not isinstance(found, ir.FloatAttr):
-            raise NotIndexableError("a constant is no floating-point number")
-        return self._add(FormulaTerm(CONSTANT, _element(value), value=found.value))
-
-    def _computed(self, op: ir.Operation, of: dict[int, int]) -> int:
-        block = op.regions[0].blocks[0]
-        known: dict[ir.Value, int] = {block.arguments[number]: term for number, term in of.items()}
-        *steps, last = (each.operation for each in block.operations)
-        for step in steps:
-            if step.name == "linalg.index":
-                raise NotIndexableError("it uses the number of an iteration")
-            operands = tuple(known[each] if each in known else self._constant(each) for each in step.operands)
-            value = step.attributes["predicate"] if step.name == COMPARISON else None
-            number = float(ir.IntegerAttr(value).value) if value is not None else 0.0
-            known[step.result] = self._add(FormulaTerm(step.name, _element(step.result), operands, number))
-        return known[last.operands[0]]
-
-    def _add(self, term: FormulaTerm) -> int:
-        self.terms.append(term)
-        return len(self.terms) - 1
-
-
-def _element(value: ir.Value) -> str:
-    return str(ElementType.of(value.type))

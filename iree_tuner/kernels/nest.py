@@ -11,6 +11,12 @@ from iree_tuner.kernels.formula import Formula
 INSIDE, OUTSIDE = "inside", "outside"
 """Terms that test a range."""
 
+REDUCED = "row "
+"""In front of a scalar op's name: the term is what the op makes of all elements of a row, and of a value."""
+
+MOST_IN_ROW = 1 << 14
+"""The most elements of a row: a workgroup keeps it in registers."""
+
 
 @dataclass(frozen=True)
 class Access:
@@ -47,6 +53,8 @@ class Nest:
             the terms that it is `of` are true. The input of a term `INSIDE` is the number of a range.
         written: the stride of each loop in the result; None for loops that are summed over.
         ranges: what terms test.
+        row: the number of the first of the innermost loops that are a row, if terms are reduced along it;
+            otherwise None.
     """
 
     sizes: tuple[int, ...]
@@ -54,6 +62,7 @@ class Nest:
     terms: Formula
     written: tuple[int | None, ...]
     ranges: tuple[Range, ...] = ()
+    row: int | None = None
 
     @property
     def iterations(self) -> int:
@@ -76,11 +85,15 @@ class Nest:
         nest = self._with_loops([(each,) for each in order])
         groups = [[0]] if order else []
         for outer, inner in pairwise(range(len(order))):
-            if nest.summed[outer] == nest.summed[inner] and all(
-                strides[outer] == strides[inner] * nest.sizes[inner]
-                for strides in (
-                    *(each.strides for each in (*nest.accesses, *nest.ranges)),
-                    tuple(each or 0 for each in nest.written),
+            if (
+                nest.summed[outer] == nest.summed[inner]
+                and inner != nest.row
+                and all(
+                    strides[outer] == strides[inner] * nest.sizes[inner]
+                    for strides in (
+                        *(each.strides for each in (*nest.accesses, *nest.ranges)),
+                        tuple(each or 0 for each in nest.written),
+                    )
                 )
             ):
                 groups[-1].append(inner)
@@ -101,6 +114,7 @@ class Nest:
             accesses=tuple(replace(each, strides=cut(each.strides)) for each in self.accesses),
             written=tuple(self.written[loop] for loop in last),
             ranges=tuple(replace(each, strides=cut(each.strides)) for each in self.ranges),
+            row=None if self.row is None else sum(each < self.row for each in last),
         )
 
 
@@ -175,6 +189,8 @@ class NestTiles:
 
 def tiles_of(nest: Nest) -> NestTiles:
     """The tiles of a nest with merged loops."""
+    if nest.row is not None:
+        return _tiles_of_rows(nest, nest.row)
     return _tiles_of_sums(nest) if any(nest.summed) else _tiles_of_elements(nest)
 
 
@@ -188,6 +204,14 @@ def _tiles_of_sums(nest: Nest) -> NestTiles:
         axes.insert(0, Axis((loop,), size, block, nest.summed[loop]))
         room = room // block if block >= size else 1
     return _in_parts(tuple(axes), math.inf, sums=True)
+
+
+def _tiles_of_rows(nest: Nest, row: int) -> NestTiles:
+    """Whole rows, of which a workgroup computes several if they are short."""
+    size = math.prod(nest.sizes[row:])
+    lanes = Axis(tuple(range(row, len(nest.sizes))), size, power_of_two(size))
+    outer = [Axis((loop,), nest.sizes[loop], 1, loop == row - 1) for loop in range(row)]
+    return _in_parts((*outer, lanes), max(1, _SUMMED // lanes.block), sums=False)
 
 
 def _tiles_of_elements(nest: Nest) -> NestTiles:

@@ -92,12 +92,16 @@ def build_kernel_spec(
         )
         first, last, kinds = list[_Pair](), list[_Pair](), dict[str, list[_Pair]]()
         rounds: dict[tuple[bool, int], list[_Pair]] = {}
+        rows: dict[int, list[_Pair]] = {}  # norms, by their number of terms
         for placement in placements:
             if placement.code.kind == "ops":  # kernels and chains see the program with joint products
                 joint = placement.code.entry == JointProducts.name
                 (first if joint else last).append(spec.add_ops(placement))
                 if joint:
                     kinds.setdefault(spec.kind_of(placement.site), []).append(first[-1])
+                continue
+            if (nest := placement.site.problem.nest) is not None and nest.row is not None:
+                rows.setdefault(len(nest.terms), []).extend(spec.add(placement))
                 continue
             if placement.site.problem.fused:
                 last += spec.add(placement)
@@ -107,6 +111,7 @@ def build_kernel_spec(
             key = bool(placement.site.one_op), len(placement.site.problem.epilogue)
             rounds.setdefault(key, []).extend(spec.add(placement))
         larger_first = [rounds[key] for key in sorted(rounds, reverse=True)]
+        larger_first += [rows[count] for count in sorted(rows, reverse=True)]
         first = [pair for kind, own in kinds.items() for pair in spec.nested(kind, own)]
         with ir.InsertionPoint(module.body):
             padded = any(each.site.padded for each in placements)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any
 
@@ -26,8 +26,16 @@ from iree.compiler.dialects import arith, func
 
 from iree_tuner.compiler.context import ops_in
 from iree_tuner.compiler.linalg import access, generic
-from iree_tuner.kernels.epilogue import producer
-from iree_tuner.kernels.fused_op import FusedOps, FusedPlan, build, build_sum, nest_of, plan_of, workload_of
+from iree_tuner.kernels.epilogue import producer, unary_of
+from iree_tuner.kernels.fused_op import (
+    FusedOps,
+    FusedPlan,
+    build,
+    build_sum,
+    plan_of,
+    reduction_of,
+    workload_of,
+)
 from iree_tuner.kernels.kernel import Problem
 from iree_tuner.kernels.moved import NotIndexableError, zeros
 from iree_tuner.kernels.moves import (
@@ -48,7 +56,8 @@ from iree_tuner.kernels.moves import (
     piece_of,
     repeats,
 )
-from iree_tuner.kernels.nest import Nest
+from iree_tuner.kernels.nest import MOST_IN_ROW, Nest
+from iree_tuner.kernels.planned_nest import nest_of
 from iree_tuner.kernels.site import Site, array_of, case_of, function_of, program_of, roots_of, zeros_of
 from iree_tuner.ops.convolution import Convolution
 from iree_tuner.ops.dag import captured
@@ -69,6 +78,10 @@ class OpsOfBlock:
     once: set[ir.Operation]  # those on constants only, which the compiler evaluates when a program is loaded
     epilogues: set[ir.Operation]  # those that join the dispatch of a product or sum before them
     roots: Mapping[ir.Operation, int]  # numbers of the program's root ops (`site.roots_of`)
+
+    @cached_property
+    def place(self) -> dict[ir.Operation, int]:
+        return {op: number for number, op in enumerate(self.ops)}
 
 
 def blocks_of(module: ir.Module) -> list[OpsOfBlock]:
@@ -91,7 +104,7 @@ def find_chains(
 
 def _chains_of(block: OpsOfBlock, larger: Mapping[ir.Operation, bytes]) -> list[Site]:
     ops, fixed, epilogues = block.ops, block.once, block.epilogues
-    left, place = fixed | epilogues, {op: number for number, op in enumerate(ops)}
+    left, place = fixed | epilogues, block.place
     taken: set[ir.Operation] = set()
     found: list[Site] = []
     for op in reversed(ops):
@@ -212,9 +225,12 @@ def _computed_once(ops: Iterable[ir.Operation]) -> set[ir.Operation]:
     return found
 
 
-def _epilogues_of(ops: Iterable[ir.Operation]) -> set[ir.Operation]:
-    """Elementwise ops after products and sums that do not widen the type. They join the same dispatch."""
-    found: set[ir.Operation] = set()
+def _epilogues_of(ops: Iterable[ir.Operation], *, products: bool = False) -> set[ir.Operation]:
+    """Elementwise ops after products and sums that do not widen the type. They join the same dispatch.
+
+    With `products`, only those after sums of several operands.
+    """
+    least, found = 3 if products else 2, set[ir.Operation]()
     for op in ops:
         if not is_elementwise(op) or len(op.operands) < 2:
             continue
@@ -224,7 +240,7 @@ def _epilogues_of(ops: Iterable[ir.Operation]) -> set[ir.Operation]:
             if before is None or read != identity or len(list(value.uses)) > 1:
                 continue
             linalg_op = before.name.startswith("linalg.") and bool(indexing_maps(before))
-            sums = linalg_op and "reduction" in iterators(before)
+            sums = linalg_op and "reduction" in iterators(before) and len(before.operands) >= least
             narrow = ElementType.of(op.result.type).bits <= ElementType.of(value.type).bits
             if narrow and (before in found or sums):
                 found.add(op)
@@ -283,6 +299,8 @@ def gathered(ops: Sequence[ir.Operation]) -> tuple[list[ir.Value], list[ir.Opera
 OP = "normalize"
 """The op of workloads of `find_normalizing`."""
 
+_CONVERSIONS = (["arith.extf"], ["arith.truncf"])
+_MOST_SMALLER = 8  # ops on a smaller operand, one after the other, that a norm of rows repeats
 _MOST_RESULTS, _LEAST_TERMS = 1 << 12, 1 << 12
 _ENOUGH = 1 << 12  # partial sums that keep a device busy
 _WIDE = 64  # elements: the compiler's tiles suit loops of multiples of this
@@ -437,8 +455,13 @@ def _kept(op: ir.Operation) -> list[int]:
     return [place[ir.AffineDimExpr(each).position] for each in indexing_maps(op)[1].results]
 
 
-def find_normalizing(blocks: Sequence[OpsOfBlock]) -> list[Site]:
-    """Ops of blocks that normalize by large sums, in program order, after those that enlarge arrays.
+def find_normalizing(
+    blocks: Sequence[OpsOfBlock], larger: Mapping[ir.Operation, bytes] = MappingProxyType({})
+) -> list[Site]:  # fmt: skip
+    """Ops of blocks that normalize by sums, in program order, after those that enlarge arrays.
+
+    `larger` has ops of other problems, each with its case. Norms of rows include the reductions along rows.
+    Other sites do not include the large sums that they normalize by.
 
     A site has all elementwise ops of the same size before its last one. Values that sums read, too, are
     computed again instead of read. Vectors that are repeated are read as they are.
@@ -448,11 +471,142 @@ def find_normalizing(blocks: Sequence[OpsOfBlock]) -> list[Site]:
         found += [site for op in block.ops if (site := _enlarging_site(op, block.once)) is not None]
         once = {op for op in block.once if not any(repeats(op, at) for at in range(len(op.operands)))}
         kept = block.epilogues | once
+        found += _row_sites(block, _epilogues_of(block.ops, products=True) | once, larger)
         ends = [each for each in block.ops if each not in kept and _ends(each, kept)]
         kept |= set(ends)
         sites = [_normalizing_site(each, kept) for each in ends]
         found.extend(each for each in sites if each is not None)
     return found
+
+
+def _row_sites(
+    block: OpsOfBlock, kept: Collection[ir.Operation], larger: Mapping[ir.Operation, bytes]
+) -> list[Site]:
+    """Norms of rows with their reductions, such as layer norms and softmaxes; those of most ops first.
+
+    What several of them read, such as a residual, may be the end of another one.
+    """
+    waiting = [op for op in block.ops if _ends_row(op, kept)]
+    tried, found = set[ir.Operation](), list[tuple[int, int, Site]]()
+    while waiting:
+        op = waiting.pop()
+        if op in tried or op in kept or not is_elementwise(op) or is_source(op):
+            continue
+        tried.add(op)
+        values, every, site = _row_site(op, block, kept)
+        if site is not None:
+            found.append((-len(every), block.place[op], replace(site, within=larger.get(op, b""))))
+            waiting += [each for each in map(producer, values) if each is not None]
+    return [site for _, _, site in sorted(found, key=lambda each: each[:2])]
+
+
+def _ends_row(op: ir.Operation, kept: Collection[ir.Operation]) -> bool:
+    """Whether an op is elementwise on rows, and others than such ops use its result."""
+    if op in kept or not is_elementwise(op) or is_source(op):
+        return False
+    shape = ir.RankedTensorType(op.result.type).shape
+    return bool(shape) and not all(_in_row(use.owner.operation, shape, kept) for use in op.result.uses)
+
+
+def _row_site(
+    op: ir.Operation, block: OpsOfBlock, kept: Collection[ir.Operation]
+) -> tuple[list[ir.Value], list[ir.Operation], Site | None]:
+    """The inputs, the ops and the site of a norm of rows that ends with an op; no site if there is none."""
+    shape = ir.RankedTensorType(op.result.type).shape
+    small = len(shape) < 2 or shape[-1] > MOST_IN_ROW or _size(op.result) < LEAST_ELEMENTS
+    if small or any(each.name in (*JOINS, SLICE) for each in _users_of(op)):  # a chain has its ops
+        return [], [], None
+    ops = _without_epilogues(_row_before(op, block, kept), kept, shape[-1])
+    values, every = gathered(ops)
+    if not any(reduction_of(each, shape[-1]) for each in ops) or not 0 < len(values) <= MOST_INPUTS:
+        return [], [], None
+    try:
+        nest = nest_of(plan_of(every, op.result, rows=True), values)
+    except NotIndexableError:
+        return [], [], None
+    if nest is None or nest.row is None or not {each.strides[-1] for each in nest.accesses} <= {0, 1}:
+        return [], [], None
+    arrays, case = tuple(map(array_of, values)), case_of(values, every)
+    problem = Problem(workload_of(op.result.type, OP), arrays, array_of(op.result), fused=case, nest=nest)
+    return values, every, Site(problem, case, function_of(op))
+
+
+def _in_row(user: ir.Operation, shape: Sequence[int], kept: Collection[ir.Operation]) -> bool:
+    """Whether a user of a row's values goes on with it."""
+    if reduction_of(user, shape[-1]):
+        return True
+    same = is_elementwise(user) and ir.RankedTensorType(user.result.type).shape == shape
+    return same and user not in kept
+
+
+def _row_before(
+    last: ir.Operation, block: OpsOfBlock, kept: Collection[ir.Operation]
+) -> list[ir.Operation]:  # fmt: skip
+    """The ops that compute rows: elementwise ops, reductions along rows and what is computed of them.
+
+    What is as large as the result and has other uses is read. Conversions, and a few ops on smaller operands
+    one after the other, such as the scale that modulates a norm, are computed again.
+    """
+    size, row, place = _size(last.result), ir.RankedTensorType(last.result.type).shape[-1], block.place
+    steps, waiting = {last: 0}, _places_before(last, place)
+    while waiting:  # the latest first: all users of an op come before it
+        latest = max(waiting)
+        waiting.remove(latest)
+        op = block.ops[latest]
+        follows = op.name in (EXPAND, COLLAPSE, SLICE) or is_elementwise(op) or reduction_of(op, row)
+        if op in kept or is_source(op) or not follows:
+            continue
+        users = [_top(use.owner.operation, place) for use in op.result.uses]
+        small = _size(op.result) < size
+        smaller = max((steps[each] for each in users if each in steps), default=0) + small
+        again = smaller <= _MOST_SMALLER if small else _converts(op)
+        if again or all(each in steps for each in users):
+            steps[op] = smaller if small else 0
+            waiting |= _places_before(op, place)
+    return sorted(steps, key=place.__getitem__)
+
+
+def _without_epilogues(
+    ops: Sequence[ir.Operation], kept: Collection[ir.Operation], row: int
+) -> list[ir.Operation]:  # fmt: skip
+    """The ops of rows without those of no reduction that may join a product before them."""
+    rows, joins, size = set[ir.Operation](), set[ir.Operation](), _size(ops[-1].result)
+    for op in ops:
+        before = [each for each in map(producer, op.operands) if each is not None]
+        if reduction_of(op, row) or not rows.isdisjoint(before):
+            rows.add(op)
+        elif (
+            _size(op.result) == size
+            and not _widens(op)
+            and any(
+                each in joins or (each not in ops and _size(each.result) == size and _makes_sums(each, kept))
+                for each in before
+            )
+        ):
+            joins.add(op)
+    left, waiting = set[ir.Operation](), [ops[-1]]
+    while waiting:
+        op = waiting.pop()
+        if op in ops and op not in left and op not in joins:
+            left.add(op)
+            waiting += [each for each in map(producer, op.operands) if each is not None]
+    return [each for each in ops if each in left]
+
+
+def _widens(op: ir.Operation) -> bool:
+    found = unary_of(op.result)
+    return found is not None and found.body == ["arith.extf"]
+
+
+def _makes_sums(op: ir.Operation, kept: Collection[ir.Operation]) -> bool:
+    sums = op.name.startswith("linalg.") and bool(indexing_maps(op)) and "reduction" in iterators(op)
+    return sums or op in kept
+
+
+def _converts(op: ir.Operation) -> bool:
+    """Whether an op only converts or copies elements of one array."""
+    found = unary_of(op.result)
+    return found is not None and found.in_order and (found.copies or found.body in _CONVERSIONS)
 
 
 def _ends(op: ir.Operation, kept: Collection[ir.Operation]) -> bool:

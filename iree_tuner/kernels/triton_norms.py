@@ -14,9 +14,10 @@ from functools import cached_property
 from typing import Any
 
 from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
-from iree_tuner.kernels.fused_op import COMPARISON
+from iree_tuner.kernels.fused_op import REDUCTIONS
 from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Problem
-from iree_tuner.kernels.nest import INSIDE, OUTSIDE, Access, Nest, NestTiles, tiles_of
+from iree_tuner.kernels.nest import INSIDE, OUTSIDE, REDUCED, Access, Nest, NestTiles, tiles_of
+from iree_tuner.kernels.planned_nest import COMPARISON
 from iree_tuner.kernels.triton_code import ELEMENTS, TritonKernel, code_of, compiled, unfit_arrays
 from iree_tuner.targets import Target
 
@@ -56,7 +57,8 @@ def unknown_term(nest: Nest) -> str:
     for term in nest.terms:
         if term.element not in TYPES:
             return term.element
-        known = {INPUT, CONSTANT, INSIDE, OUTSIDE, *_SIMPLE, *_IN_F32}
+        reduced = (REDUCED + each for each in REDUCTIONS)
+        known = {INPUT, CONSTANT, INSIDE, OUTSIDE, *_SIMPLE, *_IN_F32, *reduced}
         if term.op not in known and (term.op != COMPARISON or int(term.value) not in _COMPARED):
             return term.op
     return ""
@@ -226,9 +228,21 @@ class _Writer:
             index = self._address("0 * lane", tested.strides, tested.offset, place)
             value = f"({index} >= {tested.first}) & ({index} < {tested.end})"
             value = value if term.op == INSIDE else f"({value}) == 0"
+        elif term.op.startswith(REDUCED):
+            value = self._reduced(term, self._name("v", term.of[0], place), place)
         else:
             value = _value(term, [self._name("v", each, place) for each in term.of])
         self._write(f"{self._name('v', number, place)} = {value}")
+
+    def _reduced(self, term: FormulaTerm, of: str, place: int) -> str:
+        """What a reduction makes of a value's row, in f32. All lanes are one row."""
+        adds = term.op == REDUCED + "arith.addf"
+        neutral, inside = "0.0" if adds else 'float("-inf")', self._mask([len(self.tiles.axes) - 1], place)
+        values = f"({of} + 0 * lane).to({_WIDE})"  # also of a value that all lanes share
+        values = f"tl.where({inside}, {values}, {neutral})" if inside else values
+        start = repr(term.value) if math.isfinite(term.value) else f'float("{term.value}")'
+        found = f"tl.sum({values}) + {start}" if adds else f"tl.maximum(tl.max({values}), {start})"
+        return f"({found}).to({TYPES[term.element]})"
 
     def _load(self, access: Access, where: Sequence[str], place: int) -> str:
         """A load of an access, of what is inside of the loops and where these values are true."""
@@ -289,6 +303,7 @@ def _along(index: str, loops: Sequence[tuple[int, int]]) -> list[str]:
     return found
 
 
+_VECTOR = 8  # elements of 16 bits that a thread reads at once
 _SUMS: Knobs = {"warps": 8, "stages": 1}
 _ELEMENTS: Knobs = {"warps": 4, "stages": 1}
 
@@ -297,7 +312,7 @@ class TritonNorms(TritonKernel):
     """Reads along the memory, whatever the loops are. Sums are f32, and added up in two launches."""
 
     name = "triton_norms"
-    summary = "sums of many values, ops that normalise groups by them, slices and joins, by Triton"
+    summary = "sums of many values, norms of rows and of groups, slices and joins, by Triton"
 
     def refuses(self, problem: Problem) -> str:
         nest = problem.nest
@@ -311,7 +326,11 @@ class TritonNorms(TritonKernel):
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
         """One variant: the problem is not timed alone."""
-        return (_SUMS if problem.nest is not None and any(problem.nest.summed) else _ELEMENTS,)
+        nest = problem.nest
+        if nest is not None and nest.row is not None:
+            lanes = tiles_of(nest.merged()).elements
+            return ({"warps": max(1, min(16, lanes // (32 * _VECTOR))), "stages": 1},)
+        return (_SUMS if nest is not None and any(nest.summed) else _ELEMENTS,)
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
         if problem.nest is None or self.refuses(problem) or target.backend != self.backend:

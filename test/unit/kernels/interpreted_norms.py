@@ -124,6 +124,22 @@ def check_chains(programs):
     return found
 
 
+def check_rows():
+    """Norms of rows, as Triton's interpreter computes them, beside the program in f32."""
+    folder = Path(__file__).parent / "norms"
+    for name in ("layer_norm", "modulated", "heads", "softmax", "residual"):
+        (site,) = found_by(chains.find_normalizing, (folder / f"{name}.mlir").read_text())
+        rng = np.random.default_rng(0)
+        shapes = [each.shape for each in site.problem.inputs]
+        given = [rng.standard_normal(shape).astype(np.float16) for shape in shapes]
+        (wanted,) = results(site.case, given)
+        np.testing.assert_allclose(
+            run(site.problem, given), wanted.astype(float).reshape(site.problem.result.shape), rtol=2.0**-8,
+            atol=2.0**-8, err_msg=name,
+        )  # fmt: skip
+
+
+check_rows()
 MOST = int(sys.argv[1]) if len(sys.argv) > 1 else 20
 assert check_chains([*PROGRAMS.values(), *map(random_chain, range(MOST))]) >= 4
 for norm in NORMS[: int(sys.argv[1]) if len(sys.argv) > 1 else None]:

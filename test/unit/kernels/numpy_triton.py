@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import erf
 from types import ModuleType, SimpleNamespace
 
+import ml_dtypes
 import numpy as np
 
 
@@ -50,6 +51,10 @@ def minimum(a, b, propagate_nan=False):
     return (np.minimum if propagate_nan else np.fmin)(a, b)
 
 
+def _kept(value):
+    return np.asarray(value).view(Values)
+
+
 def install(monkeypatch, number):
     """In the place of Triton; `number()` is that of the workgroup."""
     language = ModuleType("triton.language")
@@ -58,10 +63,12 @@ def install(monkeypatch, number):
         zeros=lambda shape, kind: np.zeros(shape, kind).view(Values),
         full=lambda shape, value, kind: np.full(shape, value, kind).view(Values),
         reshape=np.reshape, load=load, store=store, where=np.where, maximum=maximum, minimum=minimum,
-        sum=lambda values, axis=None, keep_dims=False: np.sum(values, axis=axis, keepdims=keep_dims),
+        sum=lambda values, axis=None, keep_dims=False: _kept(np.sum(values, axis=axis, keepdims=keep_dims)),
+        max=lambda values: _kept(np.fmax.reduce(values)),
         exp=np.exp, log=np.log, sqrt=np.sqrt, abs=np.abs, rsqrt=lambda each: 1 / np.sqrt(each),
         erf=lambda each: np.vectorize(erf, [each.dtype])(each).view(Values),
-        float16=np.float16, float32=np.float32, int1=np.bool_, PropagateNan=SimpleNamespace(ALL=True),
+        float16=np.float16, bfloat16=ml_dtypes.bfloat16, float32=np.float32, int1=np.bool_,
+        PropagateNan=SimpleNamespace(ALL=True),
     )  # fmt: skip
     extra = ModuleType("triton.language.extra")
     extra.libdevice = SimpleNamespace(tanh=np.tanh)

@@ -9,11 +9,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
+import ml_dtypes
 import numpy as np
 import pytest
 from amounts import amount
 from kernels.after_abi import found_by, results, results_of_all
 from kernels.group_norms import Norm, expected, problems, program
+from kernels.numpy_triton import Pointer, install
 
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.kernels.find import find_here
@@ -23,7 +25,7 @@ from iree_tuner.kernels.kernel import KernelError
 from iree_tuner.kernels.nest import WORKGROUPS, Access, Nest, tiles_of
 from iree_tuner.kernels.source import Competitors, chains_in, each_once, make_norms, norms_in, outlook_of
 from iree_tuner.kernels.split_sums import find_chains, find_normalizing
-from iree_tuner.kernels.triton_norms import TritonNorms
+from iree_tuner.kernels.triton_norms import TritonNorms, function_of
 from iree_tuner.targets import Target, parse_target
 from iree_tuner.tuning.lab import Lab
 
@@ -85,15 +87,6 @@ def test_results_that_others_read_are_read_too() -> None:
     assert b"math.exp" not in narrow.case, "silu is not of a large sum, but of what is in memory"
 
 
-SOFTMAX = """
-func.func @main(%x: tensor<40x64x77xf32>, %sum: tensor<40x64xf32>) -> tensor<40x64x77xf32> {
-  %power = stablehlo.exponential %x : tensor<40x64x77xf32>
-  %same = stablehlo.broadcast_in_dim %sum, dims = [0, 1] : (tensor<40x64xf32>) -> tensor<40x64x77xf32>
-  %end = stablehlo.divide %power, %same : tensor<40x64x77xf32>
-  return %end : tensor<40x64x77xf32>
-}"""
-
-
 ENLARGED = (Path(__file__).parent / "norms" / "enlarged.mlir").read_text()
 """What JAX 0.10 lowers of a convolution of an image of 1x128x128x32 with each pixel four times."""
 
@@ -111,9 +104,49 @@ def test_an_enlarged_image_is_written_by_one_kernel() -> None:
     assert found_by(find_normalizing, small) == [], "the compiler's code is fast enough"
 
 
-def test_what_a_softmax_ends_with_is_left() -> None:
-    """The compiler has one dispatch of a softmax, which an op inside of it would split."""
-    assert found_by(find_normalizing, SOFTMAX) == []
+ROWS = {
+    "layer_norm": [(2, 70, 700), (700,), (700,)],
+    "rms_norm": [(513, 130), (130,)],  # of bf16
+    "modulated": [(4, 40, 512), (4, 1536)],  # DiT: the scale and the shift are parts of one array
+    "heads": [(400, 192), (24,)],
+    "softmax": [(3, 100, 300)],
+    "residual": [(300, 256), (256,), (300, 256)],  # the norm of a product, added to a residual
+}
+"""Inputs of the norms in programs that JAX 0.10 lowers."""
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_norm_of_rows_is_one_kernel(monkeypatch, name: str) -> None:
+    """Reductions and all, without the product before or after it."""
+    (site,) = found_by(find_normalizing, (Path(__file__).parent / "norms" / f"{name}.mlir").read_text())
+    assert KERNEL.refuses(site.problem) == ""
+    assert [each.shape for each in site.problem.inputs] == ROWS[name]
+    rng = np.random.default_rng(0)
+    kinds = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}
+    given = [rng.standard_normal(each.shape).astype(kinds[each.element_type]) for each in site.problem.inputs]
+    out = np.full(site.problem.result.shape, np.nan).astype(kinds[site.problem.result.element_type])
+    workgroup = [0]
+    install(monkeypatch, lambda: workgroup[0])
+    function, tiles = function_of(site.problem.nest, len(given))
+    with np.errstate(all="ignore"):  # lanes past the end
+        for workgroup[0] in range(tiles.workgroups):
+            function(*(Pointer(each.reshape(-1)) for each in given), Pointer(out.reshape(-1)))
+    wide = [each.astype(np.float32) for each in given]
+    (wanted,) = results(in_f32(site.case), wide)
+    near = 2.0**-6 if name == "rms_norm" else 2.0**-9
+    np.testing.assert_allclose(out.astype(np.float32), wanted.reshape(out.shape), rtol=near, atol=near)
+
+
+def in_f32(program: bytes) -> str:
+    """Without narrow types: conversions become additions of zero."""
+    text = program.decode().replace("bf16", "f32").replace("f16", "f32")
+    return re.sub(r"arith\.(ext|trunc)f (%\w+) : f32 to f32", r"arith.maxnumf \2, \2 : f32", text)
+
+
+def test_norms_with_more_ops_are_found_first() -> None:
+    """Of two in one program, where the one is the beginning of the other."""
+    sites = found_by(find_normalizing, (Path(__file__).parent / "norms" / "twice.mlir").read_text())
+    assert [len(each.problem.inputs) for each in sites] == [3, 2]
 
 
 def test_other_problems_are_refused() -> None:

@@ -1,0 +1,178 @@
+"""The loops of a planned op (`fused_op`) as plain data, for kernels that the compiler does not make."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from iree.compiler import ir
+
+from iree_tuner.kernels.epilogue import producer
+from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
+from iree_tuner.kernels.fused_op import Computed, Element, FusedPlan, Read, Reduced, Select, Test
+from iree_tuner.kernels.moved import LoopSum, NotIndexableError, SplitLoop
+from iree_tuner.kernels.moves import Indices
+from iree_tuner.kernels.nest import INSIDE, OUTSIDE, REDUCED, Access, Nest, Range
+from iree_tuner.ops.element_type import ElementType
+
+_Where = tuple[int, ...]
+"""Numbers of the terms that are true where an element is used."""
+
+COMPARISON = "arith.cmpf"
+"""The scalar op whose terms have the number of a predicate as their value."""
+
+
+def nest_of(plan: FusedPlan, inputs: Sequence[ir.Value], kept: Sequence[int] | None = None) -> Nest | None:
+    """The loops of a plan with these inputs of its graph; None if it uses the numbers of loops.
+
+    The loops of the last dimension are a row if the plan has reductions.
+
+    For a sum, `kept` has the loops of its result, in order. Otherwise, the result has all loops.
+    """
+    loops = plan.loops
+    order = range(len(loops)) if kept is None else kept
+    written: list[int | None] = [None] * len(loops)
+    stride = 1
+    for loop in reversed(order):
+        written[loop] = stride
+        stride *= loops[loop].size
+    walk = _Nest(loops, inputs)
+    try:
+        last = walk.term_of(plan.element)
+    except NotIndexableError:
+        return None
+    if (
+        not walk.accesses or last != len(walk.terms) - 1
+    ):  # the same term twice, so that the result is not the last one
+        return None
+    sizes = tuple(each.size for each in loops)
+    row = len(loops) - len(plan.sizes[-1]) if walk.reduces else None
+    return Nest(sizes, tuple(walk.accesses), tuple(walk.terms), tuple(written), tuple(walk.ranges), row)
+
+
+@dataclass
+class _Nest:
+    """A walk through the elements of a plan (`nest_of`), with what was found so far."""
+
+    loops: Sequence[SplitLoop]
+    inputs: Sequence[ir.Value]
+    accesses: list[Access] = field(default_factory=list[Access])
+    ranges: list[Range] = field(default_factory=list[Range])
+    terms: list[FormulaTerm] = field(default_factory=list[FormulaTerm])
+    _known: dict[tuple[Element, _Where], int] = field(default_factory=dict[tuple[Element, _Where], int])
+
+    def term_of(self, element: Element, where: _Where = ()) -> int:
+        """The number of an element's term, which is used where these terms are true.
+
+        Raises NotIndexableError for numbers of iterations and constants that are no floating-point numbers.
+        """
+        if (element, where) not in self._known:
+            match element:
+                case Read(value, index):
+                    found = self._read(value, index, where)
+                case Computed(op, operands, _):
+                    of = {number: self.term_of(each, where) for number, each in operands.items()}
+                    found = self._computed(op, of)
+                case Select(loop, elements):
+                    found = self._chosen(LoopSum.of(0, {loop: 1}), elements, where)
+                case Test(ranges, inside, outside):
+                    found = self._tested(ranges, inside, outside, where)
+                case Reduced(op, start, inner, result):
+                    if where:
+                        raise NotIndexableError("a part of a row is reduced")
+                    of_row = (self.term_of(inner),)
+                    found = self._add(FormulaTerm(REDUCED + op, _element(result), of_row, start))
+            self._known[element, where] = found
+        return self._known[element, where]
+
+    @property
+    def reduces(self) -> bool:
+        return any(each.op.startswith(REDUCED) for each in self.terms)
+
+    def _chosen(self, index: LoopSum, elements: Sequence[Element], where: _Where) -> int:
+        """One element for each value of an index. All of them may be read for each value."""
+        found = self.term_of(elements[-1], where)
+        for value, element in enumerate(elements[:-1]):
+            test = self._inside(index, value, value + 1)
+            found = self._select(test, self.term_of(element, where), found)
+        return found
+
+    def _tested(
+        self, ranges: Sequence[tuple[LoopSum, int, int]], inside: Element, outside: Element, where: _Where
+    ) -> int:
+        if len(ranges) > 1:
+            raise NotIndexableError("it tests several indices")
+        ((index, first, end),) = ranges
+        test = self._inside(index, first, end)
+        other = self._add(replace(self.terms[test], op=OUTSIDE))
+        return self._select(
+            test, self.term_of(inside, (*where, test)), self.term_of(outside, (*where, other))
+        )
+
+    def _inside(self, index: LoopSum, first: int, end: int) -> int:
+        self.ranges.append(Range(*self._along((index,), [1], clamps=False), first, end))
+        return self._add(FormulaTerm(INSIDE, "i1", input=len(self.ranges) - 1))
+
+    def _select(self, test: int, inside: int, outside: int) -> int:
+        return self._add(FormulaTerm("arith.select", self.terms[inside].element, (test, inside, outside)))
+
+    def _along(self, index: Indices, steps: Sequence[int], *, clamps: bool) -> tuple[int, tuple[int, ...]]:
+        """The offset and the strides of loops of an index, whose dimensions have these steps.
+
+        With `clamps`, clamped indices are taken as they are.
+        """
+        offset, strides = 0, [0] * len(self.loops)
+        for each, step in zip(index, steps, strict=True):
+            offset += each.constant * step
+            for variable, factor in each.terms:
+                if isinstance(variable, SplitLoop):
+                    strides[self.loops.index(variable)] += factor * step
+                elif not clamps:
+                    raise NotIndexableError("an index is clamped")
+                else:
+                    start, own = self._along((variable.index,), [factor * step], clamps=True)
+                    offset += start
+                    strides = [one + other for one, other in zip(strides, own, strict=True)]
+        return offset, tuple(strides)
+
+    def _read(self, value: ir.Value, index: Indices, where: _Where) -> int:
+        if value not in self.inputs:
+            return self._constant(value)
+        shape = ir.RankedTensorType(value.type).shape
+        steps = [math.prod(shape[place + 1 :]) for place in range(len(index))]
+        # Indices are clamped for elements that are not selected, which are not read here.
+        access = Access(self.inputs.index(value), *self._along(index, steps, clamps=bool(where)))
+        if access not in self.accesses:
+            self.accesses.append(access)
+        return self._add(FormulaTerm(INPUT, _element(value), where, input=self.accesses.index(access)))
+
+    def _constant(self, value: ir.Value) -> int:
+        op = producer(value)
+        found = None if op is None else op.attributes["value"]
+        if isinstance(found, ir.DenseElementsAttr):
+            found = found.get_splat_value()
+        if not isinstance(found, ir.FloatAttr):
+            raise NotIndexableError("a constant is no floating-point number")
+        return self._add(FormulaTerm(CONSTANT, _element(value), value=found.value))
+
+    def _computed(self, op: ir.Operation, of: dict[int, int]) -> int:
+        block = op.regions[0].blocks[0]
+        known: dict[ir.Value, int] = {block.arguments[number]: term for number, term in of.items()}
+        *steps, last = (each.operation for each in block.operations)
+        for step in steps:
+            if step.name == "linalg.index":
+                raise NotIndexableError("it uses the number of an iteration")
+            operands = tuple(known[each] if each in known else self._constant(each) for each in step.operands)
+            value = step.attributes["predicate"] if step.name == COMPARISON else None
+            number = float(ir.IntegerAttr(value).value) if value is not None else 0.0
+            known[step.result] = self._add(FormulaTerm(step.name, _element(step.result), operands, number))
+        return known[last.operands[0]]
+
+    def _add(self, term: FormulaTerm) -> int:
+        self.terms.append(term)
+        return len(self.terms) - 1
+
+
+def _element(value: ir.Value) -> str:
+    return str(ElementType.of(value.type))
