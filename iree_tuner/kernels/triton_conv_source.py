@@ -153,6 +153,18 @@ def gathered(
 
 
 @triton.jit
+def _weighed(
+    source, right, top, left, down, along, H: tl.constexpr, W: tl.constexpr, KW: tl.constexpr,
+    DILATIONS: tl.constexpr, PADDED: tl.constexpr, X: tl.constexpr, Y: tl.constexpr,
+):  # fmt: skip
+    """The pixels at a position of the window, times the filter of each channel."""
+    within = _is_read(top + down * DILATIONS[0], left + along * DILATIONS[1], H, W)[:, None]
+    a = _loaded(source + (down * DILATIONS[0] * X[1] + along * DILATIONS[1] * X[2]), within, PADDED)
+    b = tl.load(right + (down * KW + along) * Y[0])
+    return a.to(tl.float32) * b.to(tl.float32)[None, :]
+
+
+@triton.jit
 def depthwise(
     x, w, e0, e1, e2, e3, out, partial, N: tl.constexpr, H: tl.constexpr, W: tl.constexpr, OH: tl.constexpr,  # noqa: ARG001
     OW: tl.constexpr, F: tl.constexpr, KH: tl.constexpr, KW: tl.constexpr, STRIDES: tl.constexpr,
@@ -172,14 +184,15 @@ def depthwise(
     source = x + (image * X[0] + top * X[1] + left * X[2])[:, None] + (read * X[4])[None, :]
     right = w + read * Y[3]
     acc = tl.zeros((BM, BN), dtype=tl.float32)
-    for step in range(0, KH * (KW // AT_ONCE)):
-        down, first = step // (KW // AT_ONCE), step % (KW // AT_ONCE) * AT_ONCE
+    whole: tl.constexpr = KW // AT_ONCE
+    for step in range(0, KH * whole):
         for at in tl.static_range(AT_ONCE):
-            along = first + at
-            within = _is_read(top + down * DILATIONS[0], left + along * DILATIONS[1], H, W)[:, None]
-            a = _loaded(source + (down * DILATIONS[0] * X[1] + along * DILATIONS[1] * X[2]), within, PADDED)
-            b = tl.load(right + (down * KW + along) * Y[0])
-            acc += a.to(tl.float32) * b.to(tl.float32)[None, :]
+            down, along = step // whole, step % whole * AT_ONCE + at
+            acc += _weighed(source, right, top, left, down, along, H, W, KW, DILATIONS, PADDED, X, Y)
+    if KW % AT_ONCE > 0:
+        for down in range(0, KH):
+            for along in tl.static_range(whole * AT_ONCE, KW):
+                acc += _weighed(source, right, top, left, down, along, H, W, KW, DILATIONS, PADDED, X, Y)
     where = (image * Z[0] + line * Z[1] + pixel * Z[2])[:, None] + (channels * Z[4])[None, :]
     mask = (pixels < N * OH * OW)[:, None] & (channels < GROUPS)[None, :]
     _finish(acc, e0, e1, e2, e3, out, where, image, channels, mask, GROUPS * F, STEPS, WHERE, EXTRA)

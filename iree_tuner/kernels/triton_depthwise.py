@@ -14,7 +14,7 @@ from iree_tuner.targets import Target
 _MULTIPROCESSORS, _RESIDENT = 132, 1024  # of an H200; threads that are needed to hide latencies, by estimate
 _WIDTH, _LINE = 8, 64  # 16-bit values that a thread loads at once, and that fill a line of a cache
 _SUMS = (8, 16, 32, 64)  # of a thread
-_MOST_AT_ONCE = 7
+_MOST_AT_ONCE, _AT_ONCE = 7, 4  # positions of a window's line; and where no number divides them
 _MOST_IN_Y = 65_535
 
 
@@ -59,6 +59,7 @@ class TritonDepthwise(TritonKernel):
 def constants_of(problem: Problem, shape: ConvShape, knobs: Knobs) -> dict[str, object]:
     """The compile-time constants of the source."""
     at_once = max(each for each in range(1, _MOST_AT_ONCE + 1) if shape.window_w % each == 0)
+    at_once = at_once if at_once > 1 or shape.window_w == 1 else _AT_ONCE
     return sizes_of(problem, shape) | {
         "PADDED": shape.padded, "GROUPS": shape.groups, "X": shape.image, "Y": shape.filter,
         "Z": shape.result, "BM": knobs["bm"], "BN": knobs["bn"], "AT_ONCE": at_once,

@@ -179,7 +179,7 @@ GROUPED = {  # by JAX 0.10: the arguments of `in_groups`, and what follows the s
     "grouped_strided": (((0, 1), (1, 0), 2), lambda x, b, r: silu(x + b) + r),
     "depthwise": (((2, 1), (2, 1)), lambda x, b: silu(x + b)),
     "depthwise_tokens": (((1, 1), (1, 1)), lambda x, b: gelu(x + b)),
-    "depthwise_rows": (((7,), (7,)), lambda x, b: silu(x + b)),
+    "depthwise_rows": (((6,), (6,)), lambda x, b: silu(x + b)),
     "depthwise_strided": (((0, 0), (0, 0), 2), lambda x: x),
 }
 

@@ -1,6 +1,6 @@
 module @jit_rows attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
-  func.func public @main(%arg0: tensor<2x50x40xf16>, %arg1: tensor<15x1x40xf16>, %arg2: tensor<40xf16>) -> (tensor<2x50x40xf16> {jax.result_info = "result"}) {
-    %0 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [1], pad = [[7, 7]], lhs_dilate = [1], rhs_dilate = [1], reverse = [false]} {batch_group_count = 1 : i64, feature_group_count = 40 : i64, precision_config = [#stablehlo<precision DEFAULT>, #stablehlo<precision DEFAULT>]} : (tensor<2x50x40xf16>, tensor<15x1x40xf16>) -> tensor<2x50x40xf16>
+  func.func public @main(%arg0: tensor<2x50x40xf16>, %arg1: tensor<13x1x40xf16>, %arg2: tensor<40xf16>) -> (tensor<2x50x40xf16> {jax.result_info = "result"}) {
+    %0 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [1], pad = [[6, 6]], lhs_dilate = [1], rhs_dilate = [1], reverse = [false]} {batch_group_count = 1 : i64, feature_group_count = 40 : i64, precision_config = [#stablehlo<precision DEFAULT>, #stablehlo<precision DEFAULT>]} : (tensor<2x50x40xf16>, tensor<13x1x40xf16>) -> tensor<2x50x40xf16>
     %1 = stablehlo.broadcast_in_dim %arg2, dims = [2] : (tensor<40xf16>) -> tensor<1x1x40xf16>
     %2 = stablehlo.broadcast_in_dim %1, dims = [0, 1, 2] : (tensor<1x1x40xf16>) -> tensor<2x50x40xf16>
     %3 = stablehlo.add %0, %2 : tensor<2x50x40xf16>
