@@ -495,7 +495,10 @@ def _row_sites(
         tried.add(op)
         values, every, site = _row_site(op, block, kept)
         if site is not None:
-            found.append((-len(every), block.place[op], replace(site, within=larger.get(op, b""))))
+            reductions = [each for each in every if each in block.roots and not is_elementwise(each)]
+            roots = tuple(block.roots[each] for each in reductions)
+            own = replace(site, within=larger.get(op, b""), roots=roots)
+            found.append((-len(every), block.place[op], own))
             waiting += [each for each in map(producer, values) if each is not None]
     return [site for _, _, site in sorted(found, key=lambda each: each[:2])]
 
