@@ -303,7 +303,7 @@ def _along(index: str, loops: Sequence[tuple[int, int]]) -> list[str]:
     return found
 
 
-_VECTOR = 8  # elements of 16 bits that a thread reads at once
+_EACH = 16  # elements of a row for each thread: more workgroups run at once than with fewer
 _SUMS: Knobs = {"warps": 8, "stages": 1}
 _ELEMENTS: Knobs = {"warps": 4, "stages": 1}
 
@@ -329,7 +329,7 @@ class TritonNorms(TritonKernel):
         nest = problem.nest
         if nest is not None and nest.row is not None:
             lanes = tiles_of(nest.merged()).elements
-            return ({"warps": max(1, min(16, lanes // (32 * _VECTOR))), "stages": 1},)
+            return ({"warps": max(1, min(16, lanes // (32 * _EACH))), "stages": 1},)
         return (_SUMS if nest is not None and any(nest.summed) else _ELEMENTS,)
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
