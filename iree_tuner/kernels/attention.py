@@ -49,11 +49,12 @@ _CAPS = "math.tanh"
 
 @dataclass(frozen=True)
 class Sum:
-    """A constant plus multiples of loops; with `condition`, whether that is at least 0."""
+    """A constant plus multiples of loops; with `condition`, whether that and all `others` are at least 0."""
 
     constant: int = 0
     times: Mapping[int, int] = field(default_factory=dict[int, int])
     condition: bool = False
+    others: tuple[Sum, ...] = ()
 
     def plus(self, other: Sum, factor: int = 1) -> Sum:
         loops = dict.fromkeys((*self.times, *other.times))
@@ -63,7 +64,7 @@ class Sum:
 
 
 def said_by(mask: ir.Value, loops: Sequence[int | None]) -> Sum | None:
-    """The sum that is at least 0 where a query sees a key; None if the mask compares no positions.
+    """The sum that is at least 0 where a query sees a key, like its `others`; None if nothing is compared.
 
     `loops` are those of the mask's dimensions; None for size 1.
     """
@@ -118,11 +119,16 @@ def _computed(op: ir.Operation, known: Mapping[ir.Value, Sum | None], loops: Map
         return loops[ir.IntegerAttr(op.attributes["dim"]).value]
     if op.name == "arith.constant":
         return _constant(op)
-    first, second, *_ = (*(known.get(each) or _outside(each) for each in op.operands), None, None)
+    given: list[Sum | None] = [known.get(each) or _outside(each) for each in op.operands]
+    first, second = (*given, None, None)[:2]
     if first is not None and op.name in _CASTS:
         kind = op.result.type  # wide enough for all positions; narrower types may wrap around
         return first if isinstance(kind, ir.IndexType) or ir.IntegerType(kind).width >= _LEAST_BITS else None
-    if first is None or second is None or first.condition or second.condition:
+    if first is None or second is None:
+        return None
+    if op.name == "arith.andi" and first.condition and second.condition:
+        return replace(first, others=(*first.others, replace(second, others=()), *second.others))
+    if first.condition or second.condition:
         return None
     if op.name in ("arith.addi", "arith.subi"):
         return first.plus(second, 1 if op.name == "arith.addi" else -1)
@@ -203,7 +209,7 @@ class Found:
         scale: the factor of the scores.
         shapes: for each operand and the result, the sizes into which each dimension is split; empty for an op
             of the compiler's dialect.
-        after: how many keys after its own position a query sees; None if it sees all keys.
+        after, before: how many keys after and before its own position a query sees; None if it sees all.
         cap: what scores are softly kept within (`Problem.cap`), if they are.
         views: where the operands are read, if these are not the inputs one by one (`Problem.views`).
         later: the last keys, if these are read elsewhere.
@@ -215,9 +221,15 @@ class Found:
     scale: float
     shapes: tuple[Names, ...]
     after: int | None = None
+    before: int | None = None
     cap: float | None = None
     views: tuple[View, ...] = ()
     later: LaterKeys | None = None
+
+    @property
+    def masks(self) -> bool:
+        """Whether positions decide which keys a query sees."""
+        return self.after is not None or self.before is not None
 
 
 def find_attention(root: ir.Operation) -> Found | None:
@@ -327,8 +339,8 @@ class _Attention:
 
     Attributes:
         batch: the atoms of the batch's loops.
-        scale, after, cap: see `Found`.
-        rows: the atom that `after` refers to, if the dimension of queries is split.
+        scale, after, before, cap: see `Found`.
+        rows: the atom that `after` and `before` refer to, if the dimension of queries is split.
         bias: a value that is added to the scores, or a mask of them, with its names.
     """
 
@@ -336,6 +348,7 @@ class _Attention:
     batch: tuple[int, ...]
     scale: float = 1.0
     after: int | None = None
+    before: int | None = None
     cap: float | None = None
     rows: int = _M
     bias: tuple[ir.Value, Names] | None = None
@@ -477,28 +490,43 @@ class _Attention:
             found = walk.scores(op.operands[at], names)
             if found is not None:
                 self.atoms, self.scale, self.cap = walk.atoms, walk.scale, walk.cap
-                self.after, self.rows = walk.after, walk.rows
+                self.after, self.before, self.rows = walk.after, walk.before, walk.rows
                 self.bias = self.followed(op.operands[1 - at], names, cast=True)
                 return found
         return None
 
     def _masked(self, mask: ir.Value, place: Sequence[int], names: Names) -> bool:
-        """Record a mask: `after` if it hides the keys after a query's position, otherwise `bias`."""
+        """Record a mask: `after` and `before` if it hides keys by their positions, otherwise `bias`."""
         if self.cap is not None:  # a cap outside of a mask lets all keys be seen
             return False
         own = tuple(names[each] for each in place)
         apart = all(len(each) < 2 for each in own)
         found = said_by(mask, [each[0] if each else None for each in own]) if apart else None
         if found is not None:
-            rows = [row for row in self.atoms.whole((_M,)) if found.times == {row: 1, _K2: -1}]
-            if not rows or found.constant < 0 or self.after is not None:  # each query must see a key
-                return False
-            self.rows, self.after = rows[0], found.constant
-            return True
+            return self._seen((found, *found.others))
         if self.bias is not None or self.scale <= 0.0:
             return False
         self.bias = self.followed(mask, own)
         return True
+
+    def _seen(self, conditions: Sequence[Sum]) -> bool:
+        """Record how far from its own position a query sees; false unless each query sees a key."""
+        if self.after is not None or self.before is not None:
+            return False
+        for each in conditions:
+            sign = -each.times.get(_K2, 0)
+            rows = [row for row in self.atoms.whole((_M,)) if each.times == {row: sign, _K2: -sign}]
+            if not rows or abs(sign) != 1 or (self.rows != _M and self.rows != rows[0]):
+                return False
+            self.rows = rows[0]
+            known = self.after if sign == 1 else self.before
+            least = each.constant if known is None else min(known, each.constant)
+            self.after, self.before = (least, self.before) if sign == 1 else (self.after, least)
+        if self.before is not None:
+            first = self.atoms.sizes[self.rows] - 1 - self.before  # that the last query sees
+            if first >= self.atoms.sizes[_K2] or (self.after or 0) + self.before < 0:
+                return False
+        return self.after is None or self.after >= 0
 
     def queries_and_keys(
         self, product: ir.Operation, names: Names
@@ -542,7 +570,7 @@ class _Attention:
         joined: Sequence[_Joined] = (),
     ) -> Found | None:  # fmt: skip
         """The attention of these operands and this result, with the parts of keys and values or without."""
-        if self.after is not None and self.scale <= 0.0 and self.cap is None:
+        if (self.after, self.before) != (None, None) and self.scale <= 0.0 and self.cap is None:
             return None
         read = [self.part(*each) for each in operands]
         last, names = result
@@ -585,7 +613,9 @@ class _Attention:
         whole = all(each.sizes == tuple(ir.RankedTensorType(each.value.type).shape) for each in read)
         plain = whole and not joined and len(inputs) == len(read)
         own = () if plain else views[: len(read)]
-        return Found(inputs, ops, workload, self.scale, split, self.after, self.cap, own, later)
+        return Found(
+            inputs, ops, workload, self.scale, split, self.after, self.before, self.cap, own, later
+        )  # fmt: skip
 
     def _in_parts(
         self, read: Sequence[_Read], every: Sequence[Names], joined: Sequence[_Joined]

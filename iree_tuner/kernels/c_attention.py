@@ -44,6 +44,8 @@ class CAttention(CKernel):
         types = [each.element_type for each in (*problem.inputs, problem.result)]
         if "BIAS" in shape.sources:
             return "it has a bias"
+        if problem.before is not None:
+            return "it has a window of keys"
         if not {*types} <= {*floats()}:
             return f"its types are {', '.join(types)}, not {' or '.join(floats())}"
         if shape.n > 1 and shape.steps["OUT"][1] != 1:

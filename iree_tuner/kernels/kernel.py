@@ -82,7 +82,8 @@ class Problem:
             other orders of dimensions in memory than the root op and the steps see. The workload has the
             orders in memory.
         scale: the factor of an attention's scores, or of the step `scale`.
-        after: how many keys after its own position a query of an attention sees; None if it sees all keys.
+        after, before: how many keys after and before its own position a query of an attention sees; None if
+            it sees all.
         cap: scores are `cap * tanh(scale * product)`, a soft cap; None for plain scores.
         seen: with `moved`, the workload's loops for each dimension of the array that the other steps see.
         padding: the number of zeros before and after the first input in each dimension, if the kernel has to
@@ -107,6 +108,7 @@ class Problem:
     epilogue: tuple[str, ...] = ()
     scale: float = 1.0
     after: int | None = None
+    before: int | None = None
     cap: float | None = None
     seen: tuple[tuple[int, ...], ...] = ()
     padding: tuple[tuple[int, int], ...] = ()
@@ -123,6 +125,7 @@ class Problem:
     def name(self) -> str:
         """A short, readable name like `matmul_512x768x1024_f16_f16_f32_relu`. Names are not unique."""
         causal = () if self.after is None else ("causal",)
+        causal += () if self.before is None else ("windowed",)
         capped = () if self.cap is None else ("capped",)
         padded = ("padded",) if self.padding else ()
         follows = self.integers is not None and self.integers.formula

@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 from iree.compiler import ir
@@ -64,7 +64,7 @@ def build_alone(found: Found, function: func.FuncOp) -> ir.Value:
             return _joined(build_dispatch(own, attend), written, result)
         arguments = [_split(each, sizes) for each, sizes in zip(function.arguments, shapes, strict=True)]
         attend = partial(_attention, found, arguments, own)
-        return _joined(attend() if found.after is None else build_dispatch(own, attend), written, result)
+        return _joined(attend() if not found.masks else build_dispatch(own, attend), written, result)
 
 
 def _part(value: ir.Value[Any], view: View, shape: Names) -> ir.Value[Any]:
@@ -113,7 +113,7 @@ def _attention(found: Found, arguments: Sequence[ir.Value], result: ir.RankedTen
     *maps, out = matching.indexing_maps(found.workload)
     operands = [*arguments[:3], arith.ConstantOp(ir.F32Type.get(), found.scale).result]
     bias = arguments[3:]
-    if found.after is not None:
+    if found.masks:
         others = (ir.AffineDimExpr(each).position for own in maps[4:] for each in own.results)
         reads = [*dict.fromkeys((*found.workload.role("m"), *found.workload.role("k2"), *others))]
         maps[4:], bias = [access(len(found.workload.loops), reads)], [_mask(found, bias, maps[4:], reads)]
@@ -148,8 +148,15 @@ def _mask(
 
     def sees(*given: ir.Value) -> ir.Value:
         query, key = (IndexOp(each).result for each in (0, 1))
-        last = arith.addi(query, arith.constant(ir.IndexType.get(), found.after or 0))
-        seen = arith.cmpi(arith.CmpIPredicate.sle, key, last)
+        number = partial(arith.constant, ir.IndexType.get())
+        tests: list[ir.Value] = []
+        if found.after is not None:
+            last = arith.addi(query, number(found.after))
+            tests.append(arith.cmpi(arith.CmpIPredicate.sle, key, last))
+        if found.before is not None:
+            end = arith.addi(key, number(found.before))
+            tests.append(arith.cmpi(arith.CmpIPredicate.sge, end, query))
+        seen = reduce(arith.andi, tests)
         if not bias or kind == truth:
             return arith.andi(seen, given[0]) if bias else seen
         return arith.select(seen, given[0], arith.constant(kind, -math.inf))
@@ -518,7 +525,7 @@ def _attention_of(
     inputs, last = found.inputs, found.ops[-1]
     problem = Problem(
         found.workload, tuple(map(array_of, inputs)), array_of(last.result), scale=found.scale,
-        after=found.after, cap=found.cap, views=found.views, later=found.later,
+        after=found.after, before=found.before, cap=found.cap, views=found.views, later=found.later,
     )  # fmt: skip
     alone = b""
     if found.shapes:

@@ -61,7 +61,8 @@ class TritonAttention(TritonKernel):
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
         shape = _shape(problem)
-        causal, at = problem.after is not None, shape.sources.get("BIAS")
+        causal = (problem.after, problem.before) != (None, None)
+        at = shape.sources.get("BIAS")
         bias = 0 if at is None else _BYTES[problem.inputs[at].element_type]
         found = _variants(shape, causal, bias, scratch_room(problem))
         return tuple(sorted(found, key=lambda each: _misfit(shape, each)))
@@ -83,7 +84,8 @@ class TritonAttention(TritonKernel):
             "BATCH": shape.batch, "M": shape.m, "N": shape.n, "K1": shape.k1, "K2": shape.k2,
             **{name: shape.batch_steps.get(name, (0,) * len(shape.batch)) for name in (*_READ, "OUT")},
             **{f"IN_{name}": shape.steps.get(name, (0, 0)) for name in (*_READ, "OUT")},
-            "AFTER": problem.after, "SCALE": problem.scale * _LOG2_E * (1.0 if cap is None else 2.0),
+            "AFTER": problem.after, "BEFORE": problem.before,
+            "SCALE": problem.scale * _LOG2_E * (1.0 if cap is None else 2.0),
             "CAP": None if cap is None else cap * _LOG2_E, "BM": knobs["bm"], "BK": knobs["bk"],
             "WIDTH": power_of_two(shape.k1), "WIDTH_V": power_of_two(shape.n), "SPLITS": splits,
             "CLUSTER": splits > 1, "BIASED": bool(bias), "MASKED": bias == "i1", "EARLIER": shape.earlier,
@@ -113,7 +115,7 @@ def _shape(problem: Problem) -> AttentionShape:
     alike = [
         at for at, steps in enumerate(zip(*shape.batch_steps.values(), strict=True)) if steps[1:3] == (0, 0)
     ]
-    if shape.m > 1 or problem.after is not None or not alike:
+    if shape.m > 1 or (problem.after, problem.before) != (None, None) or not alike:
         return shape
     most = max(alike, key=lambda at: shape.batch[at])
     rows = {name: (steps[most], shape.steps[name][1]) for name, steps in shape.batch_steps.items()}

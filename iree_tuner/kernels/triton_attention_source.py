@@ -34,9 +34,9 @@ def _joined(early, late, key, step, late_step, within, EARLIER: tl.constexpr, K2
 def _behind_border(
     acc, total, largest, x, early, late, early_values, late_values, bias, rows, first, end, M: tl.constexpr,
     N: tl.constexpr, K1: tl.constexpr, K2: tl.constexpr, IN_K: tl.constexpr, IN_K_LATER: tl.constexpr,
-    IN_V: tl.constexpr, IN_V_LATER: tl.constexpr, IN_BIAS: tl.constexpr, AFTER: tl.constexpr, SCALE:
-    tl.constexpr, CAP: tl.constexpr, BK: tl.constexpr, WIDTH: tl.constexpr, WIDTH_V: tl.constexpr,
-    BIASED: tl.constexpr, MASKED: tl.constexpr, EARLIER: tl.constexpr,
+    IN_V: tl.constexpr, IN_V_LATER: tl.constexpr, IN_BIAS: tl.constexpr, AFTER: tl.constexpr,
+    BEFORE: tl.constexpr, SCALE: tl.constexpr, CAP: tl.constexpr, BK: tl.constexpr, WIDTH: tl.constexpr,
+    WIDTH_V: tl.constexpr, BIASED: tl.constexpr, MASKED: tl.constexpr, EARLIER: tl.constexpr,
 ):  # fmt: skip
     """Add the blocks of keys from `first` on, some of which are later ones; as `attention` does."""
     keys, depth, columns = tl.arange(0, BK), tl.arange(0, WIDTH), tl.arange(0, WIDTH_V)
@@ -46,8 +46,8 @@ def _behind_border(
         key, within = keys[None, :] + start, (depth < K1)[:, None]
         y = _joined(early, late, key, IN_K[0], IN_K_LATER[0], within, EARLIER, K2)
         powers, shrink, total, largest = _weighed(
-            tl.dot(x, y) * SCALE, total, largest, bias, rows, keys + start, M, K2, AFTER, IN_BIAS, BIASED,
-            MASKED, CAP, BK,
+            tl.dot(x, y) * SCALE, total, largest, bias, rows, keys + start, M, K2, AFTER, BEFORE, IN_BIAS,
+            BIASED, MASKED, CAP, BK,
         )  # fmt: skip
         key, within = keys[:, None] + start, columns[None, :] < N
         z = _joined(early_values, late_values, key, IN_V[0], IN_V_LATER[0], within, EARLIER, K2)
@@ -61,17 +61,18 @@ def attention(
     K1: tl.constexpr, K2: tl.constexpr, Q: tl.constexpr, K: tl.constexpr, V: tl.constexpr, BIAS: tl.constexpr,
     K_LATER: tl.constexpr, V_LATER: tl.constexpr, OUT: tl.constexpr, IN_Q: tl.constexpr, IN_K: tl.constexpr,
     IN_V: tl.constexpr, IN_BIAS: tl.constexpr, IN_K_LATER: tl.constexpr, IN_V_LATER: tl.constexpr,
-    IN_OUT: tl.constexpr, AFTER: tl.constexpr, SCALE: tl.constexpr, CAP: tl.constexpr, BM: tl.constexpr,
-    BK: tl.constexpr, WIDTH: tl.constexpr, WIDTH_V: tl.constexpr, SPLITS: tl.constexpr, CLUSTER: tl.constexpr,
-    BIASED: tl.constexpr, MASKED: tl.constexpr, EARLIER: tl.constexpr, SOURCES: tl.constexpr,
-    STARTS: tl.constexpr,
+    IN_OUT: tl.constexpr, AFTER: tl.constexpr, BEFORE: tl.constexpr, SCALE: tl.constexpr, CAP: tl.constexpr,
+    BM: tl.constexpr, BK: tl.constexpr, WIDTH: tl.constexpr, WIDTH_V: tl.constexpr, SPLITS: tl.constexpr,
+    CLUSTER: tl.constexpr, BIASED: tl.constexpr, MASKED: tl.constexpr, EARLIER: tl.constexpr,
+    SOURCES: tl.constexpr, STARTS: tl.constexpr,
 ):  # fmt: skip
     """Compute a tile of queries of a head in a workgroup (FlashAttention-2, Dao 2023).
 
     With several `SPLITS`, each workgroup of a cluster writes the result of a part of the keys to `parts`, and
     the last one combines them. `Q` etc. are strides of the batch's loops, `IN_Q` etc. of rows and columns. A
-    query sees `AFTER` keys after its own, or all. `CAP` is the scores' soft cap, or None. Keys from `EARLIER`
-    on are in `k_later` etc. `SOURCES` are the first parameters of the same arrays, `STARTS` their beginnings.
+    query sees `AFTER` keys after its own and `BEFORE` before it, or all. `CAP` is the scores' soft cap, or
+    None. Keys from `EARLIER` on are in `k_later` etc. `SOURCES` are the first parameters of the same arrays,
+    `STARTS` their beginnings.
     """
     k, v = (q, k)[SOURCES[1]], (q, k, v)[SOURCES[2]]
     late, late_values = (q, k, v, bias, k_later)[SOURCES[4]], (q, k, v, bias, k_later, v_later)[SOURCES[5]]
@@ -83,13 +84,15 @@ def attention(
     if AFTER is not None:  # longest tiles first
         tile = tl.num_programs(0) - 1 - tile
         end = min(K2, (tile + 1) * BM + AFTER)
+    if BEFORE is not None:
+        first = max(0, (tile * BM - BEFORE) // BK * BK)
     rows, keys, depth = tile * BM + tl.arange(0, BM), tl.arange(0, BK), tl.arange(0, WIDTH)
     columns = tl.arange(0, WIDTH_V)
     left = q + offset(head, BATCH, Q) + rows[:, None] * IN_Q[0] + depth[None, :] * IN_Q[1]
     right = k + offset(head, BATCH, K) + depth[:, None] * IN_K[1]
     values = v + offset(head, BATCH, V) + columns[None, :] * IN_V[1]
     x = tl.load(left, mask=(rows[:, None] < M) & (depth[None, :] < K1), other=0.0)
-    largest = tl.full((BM,), -1e38 if BIASED else float("-inf"), tl.float32)  # a bias may hide all keys
+    largest = tl.full((BM,), -1e38 if BIASED or BEFORE is not None else float("-inf"), tl.float32)
     acc, total = tl.zeros((BM, WIDTH_V), tl.float32), tl.zeros((BM,), tl.float32)
     whole: tl.constexpr = K2 if EARLIER == K2 else EARLIER // BK * BK  # blocks of earlier keys only
     right_now = right + (first + keys[None, :]) * IN_K[0]
@@ -98,8 +101,8 @@ def attention(
         here = (keys[None, :] + start < whole) & (depth < K1)[:, None]
         y = _loaded(right_now, here, whole % BK == 0 and K1 == WIDTH)
         powers, shrink, total, largest = _weighed(
-            tl.dot(x, y) * SCALE, total, largest, bias, rows, keys + start, M, whole, AFTER, IN_BIAS, BIASED,
-            MASKED, CAP, BK,
+            tl.dot(x, y) * SCALE, total, largest, bias, rows, keys + start, M, whole, AFTER, BEFORE,
+            IN_BIAS, BIASED, MASKED, CAP, BK,
         )  # fmt: skip
         here = (keys[:, None] + start < whole) & (columns[None, :] < N)
         z = _loaded(values_now, here, whole % BK == 0 and N == WIDTH_V)
@@ -109,8 +112,8 @@ def attention(
         acc, total, largest = _behind_border(
             acc, total, largest, x, right, late + STARTS[4] + offset(head, BATCH, K_LATER), values,
             late_values + STARTS[5] + offset(head, BATCH, V_LATER), bias, rows, max(first, whole), end, M, N,
-            K1, K2, IN_K, IN_K_LATER, IN_V, IN_V_LATER, IN_BIAS, AFTER, SCALE, CAP, BK, WIDTH, WIDTH_V,
-            BIASED, MASKED, EARLIER,
+            K1, K2, IN_K, IN_K_LATER, IN_V, IN_V_LATER, IN_BIAS, AFTER, BEFORE, SCALE, CAP, BK, WIDTH,
+            WIDTH_V, BIASED, MASKED, EARLIER,
         )  # fmt: skip
     out += offset(head, BATCH, OUT) + rows[:, None] * IN_OUT[0] + columns[None, :] * IN_OUT[1]
     here = (rows[:, None] < M) & (columns[None, :] < N)
@@ -121,7 +124,8 @@ def attention(
 @triton.jit
 def _weighed(
     scores, total, largest, bias, rows, keys, M: tl.constexpr, K2: tl.constexpr, AFTER: tl.constexpr,
-    STEPS: tl.constexpr, BIASED: tl.constexpr, MASKED: tl.constexpr, CAP: tl.constexpr, BK: tl.constexpr,
+    BEFORE: tl.constexpr, STEPS: tl.constexpr, BIASED: tl.constexpr, MASKED: tl.constexpr, CAP: tl.constexpr,
+    BK: tl.constexpr,
 ):  # fmt: skip
     """The powers of a block's scores, the factor for earlier blocks, the sum of powers, the largest score.
 
@@ -133,6 +137,8 @@ def _weighed(
         scores = tl.where(keys[None, :] < K2, scores, float("-inf"))
     if AFTER is not None:
         scores = tl.where(keys[None, :] <= rows[:, None] + AFTER, scores, float("-inf"))
+    if BEFORE is not None:
+        scores = tl.where(keys[None, :] + BEFORE >= rows[:, None], scores, float("-inf"))
     if BIASED:
         scores = _biased(scores, bias, rows[:, None], keys[None, :], M, K2, STEPS, MASKED)
     now = tl.maximum(largest, tl.max(scores, 1))

@@ -17,6 +17,10 @@ CASES = (
 )  # fmt: skip
 """Queries, keys, heads to one of keys, keys after its own that a query sees, parts of keys, a bias or a soft
 cap of scores, and how many keys are in other arrays."""
+WINDOWS = (
+    (150, 150, 2, 0, 40), (150, 150, 1, 9, 9), (100, 130, 1, None, 20), (100, 164, 2, 64, -30),
+)  # fmt: skip
+"""Queries, keys, heads to one of keys, keys after and before its own that a query sees."""
 CAP = 0.5
 
 
@@ -36,7 +40,10 @@ def biases(kind, batch, heads, m, keys):
     return np.zeros(1, np.float32), (0, 0, 0, 0), 0.0
 
 
-for m, keys, shared, after, splits, kind, late in CASES:
+every = [(*case, None) for case in CASES]
+every += [(m, keys, shared, after, 1, "", 0, before) for m, keys, shared, after, before in WINDOWS]
+every += [(150, 150, 1, 0, 1, "capped", 0, 30), (90, 100, 1, 10, 1, "", 30, 45)]
+for m, keys, shared, after, splits, kind, late, before in every:
     batch, heads, width = 2, 4, 64
     rng = np.random.default_rng(0)
     q = rng.standard_normal((batch, m, heads, width)).astype(np.float16)
@@ -57,7 +64,7 @@ for m, keys, shared, after, splits, kind, late in CASES:
     inner |= dict.fromkeys(("IN_K_LATER", "IN_V_LATER"), (width, 1))
     triton_attention_source.attention[(math.ceil(m / 64) * splits, batch * heads, 1)](
         *map(Tensor, (q, *earlier, bias, *later, out, parts)), BATCH=(batch, heads // shared, shared), M=m,
-        N=width, K1=width, K2=keys, **strides, **inner, IN_BIAS=steps[2:], AFTER=after,
+        N=width, K1=width, K2=keys, **strides, **inner, IN_BIAS=steps[2:], AFTER=after, BEFORE=before,
         SCALE=(0.25 / CAP if kind == "capped" else 0.125) * math.log2(math.e),
         CAP=CAP * math.log2(math.e) if kind == "capped" else None, BM=64, BK=32, WIDTH=64, WIDTH_V=64,
         SPLITS=splits, CLUSTER=False, BIASED=kind not in ("", "capped"), MASKED=kind == "mask",
@@ -69,9 +76,11 @@ for m, keys, shared, after, splits, kind, late in CASES:
     scores = (CAP * np.tanh(scores / CAP) if kind == "capped" else scores) + added
     if after is not None:
         scores[:, :, np.arange(keys)[None] > np.arange(m)[:, None] + after] = -np.inf
+    if before is not None:
+        scores[:, :, np.arange(keys)[None] < np.arange(m)[:, None] - before] = -np.inf
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     wanted = np.einsum("bhmk,bkhd->bmhd", weights / weights.sum(-1, keepdims=True), v)
-    assert np.abs(out - wanted).max() < 1e-3, (m, keys, shared, after, splits, kind, late)
+    assert np.abs(out - wanted).max() < 2e-3, (m, keys, shared, after, splits, kind, late, before)
 
 # Queries, keys and values are parts of one array, or only keys and values are, after a column that none has.
 for sources in ((0, 0, 0), (0, 1, 1)):
@@ -86,7 +95,7 @@ for sources in ((0, 0, 0), (0, 1, 1)):
         **dict.fromkeys(("Q", "K", "V", "OUT", "BIAS", "K_LATER", "V_LATER"), (0,)),
         **dict.fromkeys(("IN_BIAS", "IN_K_LATER", "IN_V_LATER"), (0, 0)),
         **{f"IN_{name}": (1 + 3 * width, 1) for name in ("Q", "K", "V")}, IN_OUT=(width, 1), AFTER=None,
-        CAP=None,
+        BEFORE=None, CAP=None,
         SCALE=0.125 * math.log2(math.e), BM=64, BK=32, WIDTH=32, WIDTH_V=32, SPLITS=1, CLUSTER=False,
         BIASED=False, MASKED=False, EARLIER=m, SOURCES=(*sources, 3, 4, 5),
         STARTS=(1, 1 + width, 1 + 2 * width, 0, 0, 0),

@@ -1,24 +1,30 @@
 """Causal attention with heads that share keys, as JAX exports it, is found and computes the same."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from amounts import some
 from kernels.test_attention_sites import KERNEL, found, needs_triton, results
 from programs import causal_attention
 
+from iree_tuner.kernels.c_attention import CAttention
 from iree_tuner.kernels.kernel import Code
 from iree_tuner.targets import parse_target
 
 CUDA = parse_target("cuda:sm_89")
 
 
-def reference(query, key, value, after=0):
+def reference(query, key, value, after=0, before=None):
     """Of arrays of heads, places and width; several heads of queries share one of keys."""
     shared = query.shape[0] // key.shape[0]
     key, value = (np.repeat(each.astype(np.float64), shared, axis=0) for each in (key, value))
     scores = 0.25 * np.einsum("hqd,hkd->hqk", query.astype(np.float64), key)
     rows, columns = scores.shape[1:]
-    hidden = np.arange(columns)[None] > np.arange(rows)[:, None] + after
+    apart = np.arange(columns)[None] - np.arange(rows)[:, None]
+    hidden = (apart > (np.inf if after is None else after)) | (
+        apart < (-np.inf if before is None else -before)
+    )
     scores[:, hidden] = -np.inf
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     return np.einsum("hqk,hkd->hqd", weights / weights.sum(-1, keepdims=True), value)
@@ -53,24 +59,37 @@ def test_what_is_found_computes_what_the_program_does(heads: int, shared: int) -
 
 
 @pytest.mark.parametrize(
-    ("what", "other", "after"),
+    ("what", "other", "seen"),
     [
         ("stablehlo.compare GE,", "stablehlo.compare GT,", None),  # the first query would see nothing
-        ("stablehlo.compare GE,", "stablehlo.compare LE,", None),  # later ones only
-        ("%apart = stablehlo.constant dense<0>", "%apart = stablehlo.constant dense<3>", 3),
+        ("stablehlo.compare GE,", "stablehlo.compare LE,", (None, 0)),  # later ones only
+        ("%apart = stablehlo.constant dense<0>", "%apart = stablehlo.constant dense<3>", (3, None)),
         ("%apart = stablehlo.constant dense<0>", "%apart = stablehlo.constant dense<-1>", None),
         ("dense<0xFF800000> : tensor<f32> // hidden", "dense<0.0> : tensor<f32> // hidden", None),
     ],
 )
-def test_what_masks_say(what: str, other: str, after: int | None) -> None:
+def test_what_masks_say(what: str, other: str, seen: tuple[int | None, int | None] | None) -> None:
     text = causal_attention(4, 2, 20, 16)
     assert what in text
     site = found(text.replace(what, other))
-    assert (None if site is None else site.problem.after) == after
+    assert (None if site is None else (site.problem.after, site.problem.before)) == seen
     if site is not None:
         given = arrays(4, 2, 20, 16)
         for program in some((site.alone, site.case), 2):
-            assert np.abs(results(program, given) - reference(*given, after)).max() < 2e-3
+            assert np.abs(results(program, given) - reference(*given, *seen)).max() < 2e-3
+
+
+@pytest.mark.parametrize(("window", "seen"), [("window", (0, 5)), ("both_sides", (4, 4))])
+def test_windows_of_keys_are_no_arrays(window: str, seen: tuple[int, int]) -> None:
+    """Programs by JAX 0.10: two comparisons of positions, or of their distance."""
+    site = found((Path(__file__).parent / "attentions" / f"{window}.mlir").read_text())
+    assert (site.problem.after, site.problem.before) == seen
+    assert len(site.problem.inputs) == 3
+    assert "windowed" in site.problem.name
+    assert CAttention().refuses(site.problem) == "it has a window of keys"
+    given = arrays(4, 2, 20, 16)
+    for program in (site.alone, site.case):
+        assert np.abs(results(program, given) - reference(*given, *seen)).max() < 2e-3
 
 
 @pytest.mark.parametrize(

@@ -1,33 +1,52 @@
 module @jit_window attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
-  func.func public @main(%arg0: tensor<2x20x128xf16>) -> (tensor<2x12x4x16xf16> {jax.result_info = "result"}) {
-    %0 = stablehlo.slice %arg0 [0:2, 0:20, 0:64] : (tensor<2x20x128xf16>) -> tensor<2x20x64xf16>
-    %1 = stablehlo.slice %arg0 [0:2, 0:20, 64:128] : (tensor<2x20x128xf16>) -> tensor<2x20x64xf16>
-    %2 = stablehlo.slice %0 [0:2, 4:16, 0:64] : (tensor<2x20x64xf16>) -> tensor<2x12x64xf16>
-    %3 = stablehlo.reshape %2 : (tensor<2x12x64xf16>) -> tensor<2x12x4x16xf16>
-    %4 = stablehlo.reshape %0 : (tensor<2x20x64xf16>) -> tensor<2x20x4x16xf16>
-    %5 = stablehlo.reshape %1 : (tensor<2x20x64xf16>) -> tensor<2x20x4x16xf16>
-    %6 = stablehlo.dot_general %3, %4, batching_dims = [0, 2] x [0, 2], contracting_dims = [3] x [3], precision = [DEFAULT, DEFAULT] : (tensor<2x12x4x16xf16>, tensor<2x20x4x16xf16>) -> tensor<2x4x12x20xf32>
+  func.func public @main(%arg0: tensor<4x20x16xf16>, %arg1: tensor<2x20x16xf16>, %arg2: tensor<2x20x16xf16>) -> (tensor<4x20x16xf16> {jax.result_info = "result"}) {
+    %0 = stablehlo.iota dim = 0 : tensor<20xi32>
+    %1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<20xi32>) -> tensor<20x1xi32>
+    %2 = stablehlo.broadcast_in_dim %0, dims = [1] : (tensor<20xi32>) -> tensor<1x20xi32>
+    %3 = stablehlo.broadcast_in_dim %1, dims = [0, 1] : (tensor<20x1xi32>) -> tensor<20x20xi32>
+    %4 = stablehlo.broadcast_in_dim %2, dims = [0, 1] : (tensor<1x20xi32>) -> tensor<20x20xi32>
+    %5 = stablehlo.subtract %3, %4 : tensor<20x20xi32>
+    %c = stablehlo.constant dense<0> : tensor<i32>
+    %6 = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<i32>) -> tensor<20x20xi32>
+    %7 = stablehlo.compare GE, %5, %6, SIGNED : (tensor<20x20xi32>, tensor<20x20xi32>) -> tensor<20x20xi1>
+    %c_0 = stablehlo.constant dense<6> : tensor<i32>
+    %8 = stablehlo.broadcast_in_dim %c_0, dims = [] : (tensor<i32>) -> tensor<20x20xi32>
+    %9 = stablehlo.compare LT, %5, %8, SIGNED : (tensor<20x20xi32>, tensor<20x20xi32>) -> tensor<20x20xi1>
+    %10 = stablehlo.and %7, %9 : tensor<20x20xi1>
+    %11 = stablehlo.broadcast_in_dim %arg1, dims = [0, 2, 3] : (tensor<2x20x16xf16>) -> tensor<2x2x20x16xf16>
+    %12 = stablehlo.reshape %11 : (tensor<2x2x20x16xf16>) -> tensor<4x20x16xf16>
+    %13 = stablehlo.broadcast_in_dim %arg2, dims = [0, 2, 3] : (tensor<2x20x16xf16>) -> tensor<2x2x20x16xf16>
+    %14 = stablehlo.reshape %13 : (tensor<2x2x20x16xf16>) -> tensor<4x20x16xf16>
+    %15 = stablehlo.dot_general %arg0, %12, batching_dims = [0] x [0], contracting_dims = [2] x [2], precision = [DEFAULT, DEFAULT] : (tensor<4x20x16xf16>, tensor<4x20x16xf16>) -> tensor<4x20x20xf32>
     %cst = stablehlo.constant dense<2.500000e-01> : tensor<f32>
-    %7 = stablehlo.broadcast_in_dim %cst, dims = [] : (tensor<f32>) -> tensor<2x4x12x20xf32>
-    %8 = stablehlo.multiply %6, %7 : tensor<2x4x12x20xf32>
-    %cst_0 = stablehlo.constant dense<0xFF800000> : tensor<f32>
-    %9 = stablehlo.reduce(%8 init: %cst_0) applies stablehlo.maximum across dimensions = [3] : (tensor<2x4x12x20xf32>, tensor<f32>) -> tensor<2x4x12xf32>
+    %16 = stablehlo.broadcast_in_dim %cst, dims = [] : (tensor<f32>) -> tensor<4x20x20xf32>
+    %17 = stablehlo.multiply %15, %16 : tensor<4x20x20xf32>
     %cst_1 = stablehlo.constant dense<0xFF800000> : tensor<f32>
-    %10 = stablehlo.broadcast_in_dim %cst_1, dims = [] : (tensor<f32>) -> tensor<2x4x12xf32>
-    %11 = stablehlo.maximum %10, %9 : tensor<2x4x12xf32>
-    %12 = stablehlo.broadcast_in_dim %11, dims = [0, 1, 2] : (tensor<2x4x12xf32>) -> tensor<2x4x12x1xf32>
-    %13 = stablehlo.broadcast_in_dim %12, dims = [0, 1, 2, 3] : (tensor<2x4x12x1xf32>) -> tensor<2x4x12x20xf32>
-    %14 = stablehlo.subtract %8, %13 : tensor<2x4x12x20xf32>
-    %15 = stablehlo.exponential %14 : tensor<2x4x12x20xf32>
-    %cst_2 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
-    %16 = stablehlo.reduce(%15 init: %cst_2) applies stablehlo.add across dimensions = [3] : (tensor<2x4x12x20xf32>, tensor<f32>) -> tensor<2x4x12xf32>
-    %17 = stablehlo.broadcast_in_dim %16, dims = [0, 1, 2] : (tensor<2x4x12xf32>) -> tensor<2x4x12x1xf32>
-    %18 = stablehlo.broadcast_in_dim %17, dims = [0, 1, 2, 3] : (tensor<2x4x12x1xf32>) -> tensor<2x4x12x20xf32>
-    %19 = stablehlo.divide %15, %18 : tensor<2x4x12x20xf32>
-    %20 = stablehlo.convert %19 : (tensor<2x4x12x20xf32>) -> tensor<2x4x12x20xf16>
-    %21 = stablehlo.dot_general %5, %20, batching_dims = [0, 2] x [0, 1], contracting_dims = [1] x [3], precision = [DEFAULT, DEFAULT] : (tensor<2x20x4x16xf16>, tensor<2x4x12x20xf16>) -> tensor<2x4x16x12xf32>
-    %22 = stablehlo.transpose %21, dims = [0, 3, 1, 2] : (tensor<2x4x16x12xf32>) -> tensor<2x12x4x16xf32>
-    %23 = stablehlo.convert %22 : (tensor<2x12x4x16xf32>) -> tensor<2x12x4x16xf16>
-    return %23 : tensor<2x12x4x16xf16>
+    %18 = call @_where(%10, %17, %cst_1) : (tensor<20x20xi1>, tensor<4x20x20xf32>, tensor<f32>) -> tensor<4x20x20xf32>
+    %cst_2 = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %19 = stablehlo.reduce(%18 init: %cst_2) applies stablehlo.maximum across dimensions = [2] : (tensor<4x20x20xf32>, tensor<f32>) -> tensor<4x20xf32>
+    %cst_3 = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %20 = stablehlo.broadcast_in_dim %cst_3, dims = [] : (tensor<f32>) -> tensor<4x20xf32>
+    %21 = stablehlo.maximum %20, %19 : tensor<4x20xf32>
+    %22 = stablehlo.broadcast_in_dim %21, dims = [0, 1] : (tensor<4x20xf32>) -> tensor<4x20x1xf32>
+    %23 = stablehlo.broadcast_in_dim %22, dims = [0, 1, 2] : (tensor<4x20x1xf32>) -> tensor<4x20x20xf32>
+    %24 = stablehlo.subtract %18, %23 : tensor<4x20x20xf32>
+    %25 = stablehlo.exponential %24 : tensor<4x20x20xf32>
+    %cst_4 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %26 = stablehlo.reduce(%25 init: %cst_4) applies stablehlo.add across dimensions = [2] : (tensor<4x20x20xf32>, tensor<f32>) -> tensor<4x20xf32>
+    %27 = stablehlo.broadcast_in_dim %26, dims = [0, 1] : (tensor<4x20xf32>) -> tensor<4x20x1xf32>
+    %28 = stablehlo.broadcast_in_dim %27, dims = [0, 1, 2] : (tensor<4x20x1xf32>) -> tensor<4x20x20xf32>
+    %29 = stablehlo.divide %25, %28 : tensor<4x20x20xf32>
+    %30 = stablehlo.convert %29 : (tensor<4x20x20xf32>) -> tensor<4x20x20xf16>
+    %31 = stablehlo.dot_general %30, %14, batching_dims = [0] x [0], contracting_dims = [2] x [1], precision = [DEFAULT, DEFAULT] : (tensor<4x20x20xf16>, tensor<4x20x16xf16>) -> tensor<4x20x16xf32>
+    %32 = stablehlo.convert %31 : (tensor<4x20x16xf32>) -> tensor<4x20x16xf16>
+    return %32 : tensor<4x20x16xf16>
+  }
+  func.func private @_where(%arg0: tensor<20x20xi1>, %arg1: tensor<4x20x20xf32>, %arg2: tensor<f32>) -> tensor<4x20x20xf32> {
+    %0 = stablehlo.convert %arg2 : tensor<f32>
+    %1 = stablehlo.broadcast_in_dim %arg0, dims = [1, 2] : (tensor<20x20xi1>) -> tensor<4x20x20xi1>
+    %2 = stablehlo.broadcast_in_dim %0, dims = [] : (tensor<f32>) -> tensor<4x20x20xf32>
+    %3 = stablehlo.select %1, %arg1, %2 : tensor<4x20x20xi1>, tensor<4x20x20xf32>
+    return %3 : tensor<4x20x20xf32>
   }
 }
