@@ -1,4 +1,4 @@
-"""What a dispatch computes, run as a program on the host's processor. Runs in the measuring worker."""
+"""The case of a bench, run on the host's processor. Runs in the measuring worker."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from iree_tuner.program.bindings import Harness
 
 @dataclass(frozen=True)
 class Case:
-    """What a dispatch computes, as a program for the host's processor.
+    """The computation of a dispatch, as a program for the host's processor.
 
     `vmfb` has a function `main` from the dispatch's inputs, in the harness's order, to its result; f16 and
     bf16 are f32 in it. It is empty if there is none: then the interpreter's results are taken, if it has any.

@@ -484,7 +484,7 @@ def _row_sites(
 ) -> list[Site]:
     """Norms of rows with their reductions, such as layer norms and softmaxes; those of most ops first.
 
-    What several of them read, such as a residual, may be the end of another one.
+    A value that several of them read, such as a residual, may be the end of another one.
     """
     waiting = [op for op in block.ops if _ends_row(op, kept)]
     tried, found = set[ir.Operation](), list[tuple[int, int, Site]]()
@@ -547,8 +547,8 @@ def _row_before(
 ) -> list[ir.Operation]:  # fmt: skip
     """The ops that compute rows: elementwise ops, reductions along rows and what is computed of them.
 
-    What is as large as the result and has other uses is read. Conversions, and a few ops on smaller operands
-    one after the other, such as the scale that modulates a norm, are computed again.
+    Values as large as the result that have other uses are read. Conversions, and a few ops on smaller
+    operands one after the other, such as the scale that modulates a norm, are computed again.
     """
     size, row, place = _size(last.result), ir.RankedTensorType(last.result.type).shape[-1], block.place
     steps, waiting = {last: 0}, _places_before(last, place)

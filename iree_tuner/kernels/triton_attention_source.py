@@ -70,22 +70,19 @@ def attention(
 
     With several `SPLITS`, each workgroup of a cluster writes the result of a part of the keys to `parts`, and
     the last one combines them. `Q` etc. are strides of the batch's loops, `IN_Q` etc. of rows and columns. A
-    query sees `AFTER` keys after its own and `BEFORE` before it, or all. `CAP` is the scores' soft cap, or
-    None. Keys from `EARLIER` on are in `k_later` etc. `SOURCES` are the first parameters of the same arrays,
-    `STARTS` their beginnings.
+    query sees `AFTER` keys after its own and `BEFORE` before it, or all. `CAP` is the scores' soft cap. Keys
+    from `EARLIER` on are in `k_later` etc. `SOURCES` are the first parameters of equal arrays, from `STARTS`.
     """
     k, v = (q, k)[SOURCES[1]], (q, k, v)[SOURCES[2]]
     late, late_values = (q, k, v, bias, k_later)[SOURCES[4]], (q, k, v, bias, k_later, v_later)[SOURCES[5]]
     head, tile, rank = tl.program_id(1), tl.program_id(0) // SPLITS, tl.program_id(0) % SPLITS
     q, k, v, bias = q + STARTS[0], k + STARTS[1], v + STARTS[2], bias + STARTS[3] + offset(head, BATCH, BIAS)
     part: tl.constexpr = (K2 + SPLITS * BK - 1) // (SPLITS * BK) * BK
-    first = rank * part
-    end = K2 if SPLITS == 1 else min(K2, first + part)
+    end = K2 if SPLITS == 1 else min(K2, rank * part + part)
     if AFTER is not None:  # longest tiles first
         tile = tl.num_programs(0) - 1 - tile
         end = min(K2, (tile + 1) * BM + AFTER)
-    if BEFORE is not None:
-        first = max(0, (tile * BM - BEFORE) // BK * BK)
+    first = rank * part if BEFORE is None else max(0, (tile * BM - BEFORE) // BK * BK)
     rows, keys, depth = tile * BM + tl.arange(0, BM), tl.arange(0, BK), tl.arange(0, WIDTH)
     columns = tl.arange(0, WIDTH_V)
     left = q + offset(head, BATCH, Q) + rows[:, None] * IN_Q[0] + depth[None, :] * IN_Q[1]

@@ -67,7 +67,7 @@ def constants_of(problem: Problem, shape: ConvShape, knobs: Knobs) -> dict[str, 
 
 
 def _misfit(shape: ConvShape, knobs: Knobs) -> tuple[float, ...]:
-    """A sort key, small for promising variants: wide loads, full tiles and waves, neighbours in one tile.
+    """A sort key, small for promising variants: wide loads, full tiles and waves, and few pixels read twice.
 
     Workgroups of one warp were the fastest on an H200, with tiles of 8 pixels by 64 and by 128 channels.
     """
@@ -78,6 +78,6 @@ def _misfit(shape: ConvShape, knobs: Knobs) -> tuple[float, ...]:
     at_once = max(1, _RESIDENT // threads) * _MULTIPROCESSORS
     waves = -(-tiles // at_once) * at_once / tiles
     narrow = max(1.0, _WIDTH / sums) * max(1.0, math.sqrt(_LINE / knobs["bn"]))
-    again = 1 + shape.window_w / knobs["bm"] / 8  # pixels beside the tile are read again
+    again = 1 + shape.window_w / knobs["bm"] / 8  # pixels around the tile are read again
     together = 1 + knobs["warps"] / 16
     return waste * narrow * again * together * math.sqrt(waves), abs(sums - 16)

@@ -235,7 +235,7 @@ class _Writer:
         self._write(f"{self._name('v', number, place)} = {value}")
 
     def _reduced(self, term: FormulaTerm, of: str, place: int) -> str:
-        """What a reduction makes of a value's row, in f32. All lanes are one row."""
+        """The result of a reduction of a value's row, in f32. All lanes are one row."""
         adds = term.op == REDUCED + "arith.addf"
         neutral, inside = "0.0" if adds else 'float("-inf")', self._mask([len(self.tiles.axes) - 1], place)
         values = f"({of} + 0 * lane).to({_WIDE})"  # also of a value that all lanes share

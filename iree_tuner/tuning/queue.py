@@ -42,8 +42,8 @@ _IN_FLIGHT = 0.5
 """The expected gain that is left after a slice that has not ended."""
 
 _REPLACED = 0.05
-"""What is hoped for a workload whose dispatches the first answer replaces, beside one that is left: it counts
-only if the replacement turns out to be wrong or slow."""
+"""The part of its time for which a workload counts if the first answer replaces its dispatches: something is
+gained only if the replacement turns out to be wrong or slow."""
 
 _UNKNOWN_S, _LEAST_S = 1.0, 1e-3
 _LEAST_GROUP = 8
@@ -377,7 +377,7 @@ class Queue:
         return _REPLACED if task.workload.key in self._replaced else 1.0
 
     def _hoped_us(self, task: Task) -> float:
-        """The time of a workload, as far as the result may still spend it."""
+        """The time of a workload that the result may still spend."""
         return self._hope(task) * self._spent_us(task)
 
     def _share(self, task: Task) -> float:
