@@ -124,10 +124,19 @@ def begin_finding(
         if rewritten is None:
             return places
         sites, after = workers.wait(rewritten)
+        known = {each.case: each.dispatches for place in places.places for each in place.sites}
+        after = tuple(_named_as(place, known) for place in after)
         joint = tuple(replace(each, dispatches=_names([each], places.dispatches)) for each in sites)
         return replace(places, joint=joint, rewritten=after)
 
     return found
+
+
+def _named_as(place: Place, known: Mapping[bytes, tuple[str, ...]]) -> Place:
+    """A place of a rewritten program, whose sites replace the dispatches of equal ones in the program."""
+    return replace(
+        place, sites=tuple(replace(each, dispatches=known.get(each.case, ())) for each in place.sites)
+    )
 
 
 def find_here(

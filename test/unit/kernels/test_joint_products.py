@@ -225,6 +225,15 @@ def test_many_of_one_matrix_are_several_products() -> None:
     assert loads == [7] * 21
 
 
+def test_problems_beside_a_joint_product_replace_the_dispatches_that_they_did(cpu, compilers) -> None:
+    kernels = [TritonGemm(), JointProducts()]
+    found = find_places(load_program(program("%y")), cpu, compilers, kernels)
+    names = {site.case: site.dispatches for place in found.places for site in place.sites}
+    left = [site for place in found.rewritten for site in place.sites if site.case in names]
+    assert left
+    assert all(site.dispatches == names[site.case] != () for site in left)
+
+
 def without_one_bias() -> str:
     """As the keys of Whisper."""
     lines = LAYERS.replace("convert %k2", "convert %k").splitlines()
