@@ -71,7 +71,8 @@ def _not_searched(result: TuningResult) -> Iterator[str]:
         alone = [item for item in skipped if item.replaced_by == noun]
         share = min(1.0, sum(item.share for item in alone))  # dispatches alone may be slower than together
         what = f"replaced by {noun}s" if noun else "skipped"
-        yield f"{_counted(len(alone), 'workload')} {what} ({share:.1%} of the run time)"
+        of = f" ({share:.1%} of the run time)" if any(item.share for item in result.results) else ""
+        yield f"{_counted(len(alone), 'workload')} {what}{of}"  # where none was timed, no share is known
 
 
 def _tell_how_it_was_found(console: Console, result: TuningResult) -> None:

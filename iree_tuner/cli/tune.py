@@ -46,7 +46,7 @@ class Outputs:
     kernels
         Write the external kernels that make the program faster to this second spec, .mlir (docs/kernels.md).
         Default: the output's name with .kernels.mlir. Kernels are compared with the compiler's code in runs
-        of a minute or more, and in all runs with this option.
+        with a budget, with the efforts default and full, and with this option.
     no_kernels
         Compare no external kernels.
     also
@@ -183,7 +183,7 @@ def _sources(options: TuningOptions, outputs: Outputs) -> tuple[CandidateSource,
     left_out = {*outputs.without, *([_KERNELS] if outputs.no_kernels else ())}
     if both := named & left_out:
         raise UsageError(f"--without excludes --with: {', '.join(sorted(both))}")
-    short = not (options.is_long or options.effort == INSTANT)
+    short = not (options.is_long or options.effort == INSTANT or options.budget_s is not None)
     narrow = bool(options.pipelines or options.knobs or options.self_test or short)
     named |= {each.name for each in sources_of(options, ())} - left_out
     backend = kind_for_device(options.devices[0], options.chip).name

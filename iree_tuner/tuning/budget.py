@@ -42,6 +42,8 @@ _LEAST_VERDICT_S = 2.0
 FIRST_S, _FIRST_PART = 1.0, 0.06
 """Of rounds for the first answer, in seconds; the most part of the budget for it."""
 _LONG_CHECK_S, _MOST_FIRST_PART = 3.0, 0.25
+_LITTLE_S, _SHORT_FIRST_PART = 6.0, 0.4  # where a search could try little, and this tries most
+_BASELINES_PART = 0.3
 _COLD_CHECK_S = 0.5
 _LEAST_ROUNDS_S = 0.5
 _LEAST_VERSIONS, _VERSIONS_PART = 2, 0.12
@@ -142,8 +144,13 @@ class Budget:
         """
         build_s = self.measured.build_s if compiles_alone else 0.0
         part = _FIRST_PART if self._check_s < _LONG_CHECK_S else _MOST_FIRST_PART
-        little = build_s + self._check_s + FIRST_S <= part * self.total_s
+        most_s = max(part * self.total_s, min(_LITTLE_S, _SHORT_FIRST_PART * self.total_s))
+        little = build_s + self._check_s + FIRST_S <= most_s
         return not self.limited or little or self.is_over
+
+    def baselines_until(self) -> float:
+        """When no more defaults are measured before the search, if nothing says which ones matter."""
+        return self.timeline.clock() + _BASELINES_PART * self.total_s
 
     def may_be_cold(self, on_host: bool) -> bool:
         """Whether the next check may be much shorter: drivers keep what they compile at the first one."""

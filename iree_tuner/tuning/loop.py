@@ -137,13 +137,20 @@ class TuningLoop(Run):
             notes = self._find(finding)
             likely = self._likely(FlagChoice(self.lab.target))
         self._time_default()  # while that compiles
-        with self.timeline.stage("other candidates"), self.at_once():
-            notes += self._prepare()
+        first = None
+        if likely and self.lab.alternate:  # it is compiled
+            with self.timeline.stage("first answer"):
+                first = self._first_answer(*likely)
+        if first is None or not self.budget.is_over:  # otherwise it is the result
+            with self.timeline.stage("other candidates"), self.at_once():
+                notes += self._prepare()
         later = likely is not None and fuses_more(self)  # a much faster first answer leaves this to be tried
         if self.effort.trials and not later and not flags_that_fit(self):
             given = with_profile(self, given)
-        with self.timeline.stage("first answer"):
-            return given, self._first_answer(*likely) if likely else None, "; ".join(notes)
+        if likely and not self.lab.alternate:
+            with self.timeline.stage("first answer"):
+                first = self._first_answer(*likely)
+        return given, first, "; ".join(notes)
 
     def _time_default(self) -> None:
         """Find out how long the program takes, once; where it does not run, the verdict says why."""

@@ -6,12 +6,13 @@ profile says what each spends, a few at a time are enough: the rest wait until t
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
-from iree_tuner.profiling.attribution import floor_us
+from iree_tuner.profiling.attribution import floor_us, work_of
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.baseline import Baseline, Task, measure_baselines
@@ -44,6 +45,8 @@ _IN_FLIGHT = 0.5
 _REPLACED = 0.05
 """The part of its time for which a workload counts if the first answer replaces its dispatches: something is
 gained only if the replacement turns out to be wrong or slow."""
+
+_OPERATIONS = 8  # that take as long as a byte from memory, on processors and GPUs alike by order of magnitude
 
 _UNKNOWN_S, _LEAST_S = 1.0, 1e-3
 _LEAST_GROUP = 8
@@ -156,7 +159,7 @@ class Queue:
         batch = run.effort.batch
         self._slice = max(4, batch // 2) if self.lab.alternate else batch
         if not self._weights_us:
-            baselines = measure(read.tasks, self.lab, run.stop)
+            baselines = self._measured(read.tasks, run.budget.baselines_until())
             self._least_share = self._least([each.share for each in baselines if each.space is not None])
             self._enter(baselines)
             self.total_us = sum(each.weight_us for each in baselines)
@@ -174,6 +177,19 @@ class Queue:
             for task in read.tasks
             if task not in worth_it
         ]
+
+    def _measured(self, tasks: Sequence[Task], until: float) -> list[Baseline]:
+        """The defaults of tasks, largest first; with a time limit, of those with most work that fit."""
+        if until == math.inf:
+            return self._measure(tasks, self.lab, self.run.stop)
+        found, left = list[Baseline](), sorted(tasks, key=_work, reverse=True)
+        while left and not self.run.stop.requested and (not found or self.run.timeline.clock() < until):
+            group, left = left[: 2 * self.lab.jobs], left[2 * self.lab.jobs :]
+            found += self._measure(group, self.lab, self.run.stop)
+        self.results += [WorkloadResult(task, 0.0, note=NOT_TRIED) for task in left]
+        total_us = sum(each.weight_us for each in found) or 1.0
+        shared = [replace(each, share=each.weight_us / total_us) for each in found]
+        return sorted(shared, key=lambda each: -each.share)
 
     @property
     def searches(self) -> list[Search]:
@@ -385,6 +401,12 @@ class Queue:
 
     def _unmeasured(self, task: Task, note: str) -> WorkloadResult:
         return WorkloadResult(task, self._share(task), note=note, weight_us=self._spent_us(task))
+
+
+def _work(task: Task) -> float:
+    """The work of a task, to compare it with others: bytes, and operations in units of a byte's time."""
+    work = work_of(task.dispatches[0])
+    return task.calls * max(work.bytes, work.flops / _OPERATIONS)
 
 
 def _unknown(search: Search) -> bool:

@@ -83,7 +83,7 @@ class CandidateSource:
     noun: ClassVar[str]  # one of its changes, for people
 
     def usual(self, backend: str) -> Self | None:
-        """The source as runs of a minute or more use it for a backend; None if it has nothing there."""
+        """The source as runs use it by default for a backend; None if it has nothing there."""
         return self
 
     def given(self, value: str) -> Self:
@@ -143,7 +143,7 @@ def known_sources() -> dict[str, CandidateSource]:
 
 
 def usual_sources(backend: str, without: Collection[str] = ()) -> tuple[CandidateSource, ...]:
-    """The sources that runs of a minute or more use for a backend. Raises TunerError as `known_sources`."""
+    """The sources that runs use by default for a backend. Raises TunerError as `known_sources`."""
     found = (each.usual(backend) for name, each in known_sources().items() if name not in without)
     return tuple(each for each in found if each is not None)
 

@@ -128,6 +128,14 @@ def test_a_first_answer_costs_a_part_of_the_budget(build_s, loading_s, alone, fi
     assert budget(math.inf, **measured).first_fits(alone)
 
 
+@pytest.mark.parametrize(
+    ("total_s", "build_s", "fits"), [(10.0, 2.5, True), (30.0, 4.5, True), (30.0, 9.0, False)]
+)
+def test_in_short_runs_a_first_answer_may_cost_more(total_s, build_s, fits):
+    """A search could try little, and the first answer has all kernels."""
+    assert budget(total_s, build_s=build_s, check_s=0.3).first_fits(True) is fits
+
+
 def test_rounds_of_faster_versions_take_less():
     """A round has one invocation of the program, and one of each version."""
     unknown, known = (budget(180.0, invocation_s=8.0, version_s=each) for each in (0.0, 0.5))

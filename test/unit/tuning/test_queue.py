@@ -1,5 +1,6 @@
 """Which candidates are tried next, and who is let into the search."""
 
+import math
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
@@ -72,11 +73,12 @@ class World:
         self.groups.append([task.workload.key for task in tasks])
         return [Baseline(task, share=1 / len(tasks)) for task in tasks]
 
-    def queue(self, *weights, budget_s=60.0, whole_us=0.0, extra=(), proven=()):
+    def queue(self, *weights, budget_s=60.0, whole_us=0.0, extra=(), proven=(), until=math.inf):
         run = SimpleNamespace(
             options=TuningOptions(effort="quick", budget_s=budget_s), effort=effort_named("quick"),
             stop=self.stop, watch=Silent(), timeline=Timeline(), starters={}, competing={}, replaced=set(),
             proven=[SimpleNamespace(dispatches=proven)],
+            budget=SimpleNamespace(baselines_until=lambda: until),
         )  # fmt: skip
         weights_us = {str(number): size for number, size in enumerate(weights)}
         read = SimpleNamespace(
@@ -155,6 +157,16 @@ def test_without_a_profile_all_are_measured_at_once(world):
     queue = world.queue()
     assert [len(group) for group in world.groups] == [20]
     assert not queue.left()
+
+
+def test_without_a_profile_those_with_most_work_are_measured_while_there_is_time(world, monkeypatch):
+    monkeypatch.setattr("iree_tuner.tuning.queue._work", lambda task: float(task.workload.key))
+    queue = world.queue(until=0.0)
+    most = 2 * world.lab.jobs
+    assert world.groups == [[str(19 - number) for number in range(most)]]
+    assert len(queue.workloads) == most
+    assert sum(each.share for each in queue.workloads) == pytest.approx(1.0)
+    assert [each.note for each in queue.results] == ["not tuned: out of time"] * (20 - most)
 
 
 def test_every_large_workload_is_tried_before_any_has_a_second_slice(world):

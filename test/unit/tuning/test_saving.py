@@ -32,7 +32,9 @@ def test_a_full_disk_sends_the_spec_elsewhere(tmp_path, capsys):
     assert kept.read_text() == "spec"
 
 
-def test_kernels_compete_in_long_runs_and_where_they_are_asked_for(tmp_path, monkeypatch):
+def test_kernels_compete_in_runs_with_a_budget_in_long_ones_and_where_they_are_asked_for(
+    tmp_path, monkeypatch
+):
     class Installed(CandidateSource):
         def __init__(self, name):
             self.name = self.noun = name
@@ -45,8 +47,8 @@ def test_kernels_compete_in_long_runs_and_where_they_are_asked_for(tmp_path, mon
         return [each.name for each in found]
 
     asked = {"kernels": tmp_path / "k.mlir"}
-    assert names() == names(budget_s=60.0) == ["kernels", "others"]
-    assert names(budget_s=59.0) == names(effort="quick") == []
+    assert names() == names(budget_s=60.0) == names(budget_s=9.0) == ["kernels", "others"]
+    assert names(effort="quick") == names(effort="smoke") == []
     assert names(knobs=("th_k=4",)) == names(self_test=True) == []
     assert names({"no_kernels": True}) == names({"without": ("kernels",)}) == ["others"]
     assert names({"without": ("kernels", "others")}) == []
