@@ -503,7 +503,12 @@ class _Attention:
         apart = all(len(each) < 2 for each in own)
         found = said_by(mask, [each[0] if each else None for each in own]) if apart else None
         if found is not None:
-            return self._seen((found, *found.others))
+            held = self.after, self.before, self.rows
+            if self._seen((found, *found.others)):
+                return True
+            self.after, self.before, self.rows = held
+            if not found.others:  # one comparison that hides all keys of a query, or is of other positions
+                return False
         if self.bias is not None or self.scale <= 0.0:
             return False
         self.bias = self.followed(mask, own)
@@ -511,8 +516,6 @@ class _Attention:
 
     def _seen(self, conditions: Sequence[Sum]) -> bool:
         """Record how far from its own position a query sees; false unless each query sees a key."""
-        if self.after is not None or self.before is not None:
-            return False
         for each in conditions:
             sign = -each.times.get(_K2, 0)
             rows = [row for row in self.atoms.whole((_M,)) if each.times == {row: sign, _K2: -sign}]

@@ -15,7 +15,7 @@ from iree_tuner.targets import parse_target
 CUDA = parse_target("cuda:sm_89")
 
 
-def reference(query, key, value, after=0, before=None):
+def reference(query, key, value, after=0, before=None, seen=True):
     """Of arrays of heads, places and width; several heads of queries share one of keys."""
     shared = query.shape[0] // key.shape[0]
     key, value = (np.repeat(each.astype(np.float64), shared, axis=0) for each in (key, value))
@@ -25,7 +25,7 @@ def reference(query, key, value, after=0, before=None):
     hidden = (apart > (np.inf if after is None else after)) | (
         apart < (-np.inf if before is None else -before)
     )
-    scores[:, hidden] = -np.inf
+    scores[:, hidden | ~np.broadcast_to(seen, hidden.shape)] = -np.inf
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     return np.einsum("hqk,hkd->hqd", weights / weights.sum(-1, keepdims=True), value)
 
@@ -79,9 +79,9 @@ def test_what_masks_say(what: str, other: str, seen: tuple[int | None, int | Non
             assert np.abs(results(program, given) - reference(*given, *seen)).max() < 2e-3
 
 
-@pytest.mark.parametrize(("window", "seen"), [("window", (0, 5)), ("both_sides", (4, 4))])
+@pytest.mark.parametrize(("window", "seen"), [("window", (0, 5)), ("both_sides", (4, 4)), ("twice", (2, 7))])
 def test_windows_of_keys_are_no_arrays(window: str, seen: tuple[int, int]) -> None:
-    """Programs by JAX 0.10: two comparisons of positions, or of their distance."""
+    """Programs by JAX 0.10: two comparisons of positions, or of their distance, in one mask or in two."""
     site = found((Path(__file__).parent / "attentions" / f"{window}.mlir").read_text())
     assert (site.problem.after, site.problem.before) == seen
     assert len(site.problem.inputs) == 3
@@ -109,6 +109,17 @@ def test_other_masks_are_read(what: str, other: str, after: int | None) -> None:
     seen = np.eye(20, dtype=bool) if after is None else np.tri(20, dtype=bool)
     wanted = np.repeat(given[2], 2, axis=0) if after is None else reference(*given)
     assert np.abs(results(site.alone, [*given, seen.reshape(mask.shape)]) - wanted).max() < 2e-3
+
+
+def test_a_causal_mask_of_fewer_keys_is_read() -> None:
+    """The program by JAX 0.10 hides the last four keys, too: that is no distance from a query."""
+    site = found((Path(__file__).parent / "attentions" / "fewer_keys.mlir").read_text())
+    assert (site.problem.after, site.problem.before) == (None, None)
+    (mask,) = site.problem.inputs[3:]
+    assert str(mask) == "20x20xi1"
+    given, seen = arrays(4, 2, 20, 16), np.tri(20, dtype=bool) & (np.arange(20) < 16)[None]
+    wanted = reference(*given, 0, seen=seen)
+    assert np.abs(results(site.alone, [*given, seen]) - wanted).max() < 2e-3
 
 
 @needs_triton
