@@ -124,11 +124,10 @@ def _computed(op: ir.Operation, known: Mapping[ir.Value, Sum | None], loops: Map
     if first is not None and op.name in _CASTS:
         kind = op.result.type  # wide enough for all positions; narrower types may wrap around
         return first if isinstance(kind, ir.IndexType) or ir.IntegerType(kind).width >= _LEAST_BITS else None
-    if first is None or second is None:
-        return None
-    if op.name == "arith.andi" and first.condition and second.condition:
-        return replace(first, others=(*first.others, replace(second, others=()), *second.others))
-    if first.condition or second.condition:
+    if first is not None and second is not None and first.condition and second.condition:
+        others = (*first.others, replace(second, others=()), *second.others)
+        return replace(first, others=others) if op.name == "arith.andi" else None
+    if first is None or second is None or first.condition or second.condition:
         return None
     if op.name in ("arith.addi", "arith.subi"):
         return first.plus(second, 1 if op.name == "arith.addi" else -1)
@@ -507,7 +506,7 @@ class _Attention:
             if self._seen((found, *found.others)):
                 return True
             self.after, self.before, self.rows = held
-            if not found.others:  # one comparison that hides all keys of a query, or is of other positions
+            if not found.others:  # it hides all keys of a query, or compares other positions
                 return False
         if self.bias is not None or self.scale <= 0.0:
             return False
@@ -525,10 +524,9 @@ class _Attention:
             known = self.after if sign == 1 else self.before
             least = each.constant if known is None else min(known, each.constant)
             self.after, self.before = (least, self.before) if sign == 1 else (self.after, least)
-        if self.before is not None:
-            first = self.atoms.sizes[self.rows] - 1 - self.before  # that the last query sees
-            if first >= self.atoms.sizes[_K2] or (self.after or 0) + self.before < 0:
-                return False
+        queries, keys, before = self.atoms.sizes[self.rows], self.atoms.sizes[_K2], self.before
+        if before is not None and (queries - 1 - before >= keys or (self.after or 0) + before < 0):
+            return False
         return self.after is None or self.after >= 0
 
     def queries_and_keys(
@@ -616,9 +614,7 @@ class _Attention:
         whole = all(each.sizes == tuple(ir.RankedTensorType(each.value.type).shape) for each in read)
         plain = whole and not joined and len(inputs) == len(read)
         own = () if plain else views[: len(read)]
-        return Found(
-            inputs, ops, workload, self.scale, split, self.after, self.before, self.cap, own, later
-        )  # fmt: skip
+        return Found(inputs, ops, workload, self.scale, split, self.after, self.before, self.cap, own, later)
 
     def _in_parts(
         self, read: Sequence[_Read], every: Sequence[Names], joined: Sequence[_Joined]
