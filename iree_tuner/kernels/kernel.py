@@ -122,6 +122,11 @@ class Problem:
     groups: tuple[RowGroups, ...] = ()
 
     @property
+    def masks(self) -> bool:
+        """Whether positions decide which keys a query of an attention sees."""
+        return self.after is not None or self.before is not None
+
+    @property
     def name(self) -> str:
         """A short, readable name like `matmul_512x768x1024_f16_f16_f32_relu`. Names are not unique."""
         causal = () if self.after is None else ("causal",)

@@ -61,8 +61,7 @@ class TritonAttention(TritonKernel):
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
         shape = _shape(problem)
-        causal = (problem.after, problem.before) != (None, None)
-        at = shape.sources.get("BIAS")
+        causal, at = problem.masks, shape.sources.get("BIAS")
         bias = 0 if at is None else _BYTES[problem.inputs[at].element_type]
         found = _variants(shape, causal, bias, scratch_room(problem))
         return tuple(sorted(found, key=lambda each: _misfit(shape, each)))
@@ -115,7 +114,7 @@ def _shape(problem: Problem) -> AttentionShape:
     alike = [
         at for at, steps in enumerate(zip(*shape.batch_steps.values(), strict=True)) if steps[1:3] == (0, 0)
     ]
-    if shape.m > 1 or (problem.after, problem.before) != (None, None) or not alike:
+    if shape.m > 1 or problem.masks or not alike:
         return shape
     most = max(alike, key=lambda at: shape.batch[at])
     rows = {name: (steps[most], shape.steps[name][1]) for name, steps in shape.batch_steps.items()}

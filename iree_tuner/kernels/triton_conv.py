@@ -172,7 +172,7 @@ def _split(plan: ConvTiling) -> Iterator[ConvTiling]:
     """
     if plan.knobs["boxed"] or plan.shape.groups > 1:
         return
-    room = max(LEAST_SCRATCH, 16 * plan.shape.pixels * plan.shape.filters)  # as `problem.scratch_room`
+    room = max(LEAST_SCRATCH, 16 * plan.shape.pixels * plan.shape.filters)  # within `scratch_room`
     for split in _SPLITS:
         one = ConvTiling(plan.shape, {**plan.knobs, "split": split})
         few = one.workgroups <= 2 * _MULTIPROCESSORS and plan.steps >= _LEAST_STEPS * split
