@@ -47,7 +47,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from torch_on_gpu import SAMPLE_S, Contender, error_of, on_torch
 
-from examples.models import DRAWN_KINDS, FURTHER_GPU_MODELS, GPU_KINDS, GPU_MODELS, LARGE_MODELS, MODELS
+from examples.models import (
+    DRAWN_KINDS,
+    FURTHER_GPU_MODELS,
+    GPU_KINDS,
+    GPU_MODELS,
+    LARGE_MODELS,
+    MODELS,
+    SECOND_KINDS,
+)
 from examples.models.model import Model
 from examples.models.to_mlir import write_parameters
 from iree_tuner import TuningResult, tune_module
@@ -64,7 +72,7 @@ from iree_tuner.targets import target_for_device, with_flags
 from iree_tuner.tuning.source import usual_sources
 from iree_tuner.tuning.versions import FENCES
 
-EVERY = MODELS | GPU_MODELS | FURTHER_GPU_MODELS | GPU_KINDS | DRAWN_KINDS | LARGE_MODELS
+EVERY = MODELS | GPU_MODELS | FURTHER_GPU_MODELS | GPU_KINDS | DRAWN_KINDS | SECOND_KINDS | LARGE_MODELS
 TUNED, WITHOUT = "tuned", "tuned without kernels"
 PROVIDED = ", memory provided"
 SOON_S = 60.0

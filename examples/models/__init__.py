@@ -14,6 +14,7 @@ from examples.models import (
     convnext,
     decoder,
     drawn,
+    drawn_second,
     encoder,
     kinds,
     llama,
@@ -118,6 +119,26 @@ DRAWN_KINDS: dict[str, Model] = {
     )
 }  # fmt: skip
 """Blocks of eight kinds that were drawn at random; see `drawn`."""
+
+SECOND_KINDS: dict[str, Model] = {
+    model.name: model
+    for model in (
+        drawn_second.convnext("convnext_block", "ConvNeXt-B", images=16, size=28, channels=256),
+        drawn_second.placed("sam_block", "Segment Anything (ViT-B)", size=64, width=768, heads=12),
+        drawn_second.mixer("mixer_block", "Mixer-B/16", images=32, patches=196, width=768, along=384),
+        drawn_second.detector(
+            "detr_block", "DETR's decoder", images=8, queries=100, seen=850, width=256, heads=8
+        ),
+        drawn_second.gpt2_step("gpt2_step", "GPT-2 XL", cached=1023, width=1600, heads=25),
+        drawn_second.alibi("bloom_block", "BLOOM-7B", tokens=512, width=4096, heads=32),
+        drawn_second.upscaler("edsr", "EDSR (baseline, x2)", images=4, size=96, channels=64),
+        drawn_second.latent(
+            "deepseek_block", "DeepSeek-V2-Lite", tokens=512, width=2048, heads=16, plain=128, turned=64,
+            kept=512, hidden=10944,
+        ),
+    )
+}  # fmt: skip
+"""Blocks of eight more kinds that were drawn at random; see `drawn_second`."""
 
 _WHISPER = {"of": "Whisper-large's encoder", "tokens": 1500, "width": 1280, "heads": 20, "key_bias": False}
 _LLAMA_8B = llama.Whole("Llama-3-8B", 4096, 32, 8, 14336, blocks=32, vocabulary=128256)

@@ -41,18 +41,21 @@ from examples.models import (
     GPU_MODELS,
     LARGE_MODELS,
     MODELS,
+    SECOND_KINDS,
 )
 from examples.models.in_jax import exported, stablehlo
 from examples.models.model import Model
 from examples.models.to_mlir import write_mlir, write_parameters
 
-EVERY = CPU_MODELS | GPU_MODELS | FURTHER_GPU_MODELS | GPU_KINDS | DRAWN_KINDS | LARGE_MODELS | DECODERS
+EVERY = CPU_MODELS | GPU_MODELS | FURTHER_GPU_MODELS | GPU_KINDS | DRAWN_KINDS | SECOND_KINDS
+EVERY |= LARGE_MODELS | DECODERS
 GROUPS = {
     "all": [*MODELS.values()],
     "gpu": [*GPU_MODELS.values()],
     "further": [*FURTHER_GPU_MODELS.values()],
     "kinds": [*GPU_KINDS.values()],
     "drawn": [*DRAWN_KINDS.values()],
+    "second": [*SECOND_KINDS.values()],
     "further_cpu": [*FURTHER_MODELS.values()],
     "large": [*LARGE_MODELS.values()],
 }

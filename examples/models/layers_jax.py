@@ -177,6 +177,26 @@ def masked_causal(q: Array, k: Array, v: Array, window: int | None = None) -> Ar
     return _mixed(jnp.where(seen, scores, -jnp.inf), v)
 
 
+def alibi_attention(q: Array, k: Array, v: Array, slopes: Array) -> Array:
+    """Every query over the keys up to its own; scores fall with the distance, for each head by its slope."""
+    scores = jnp.einsum("hqd,hkd->hqk", q, k, preferred_element_type=jnp.float32) * q.shape[-1] ** -0.5
+    behind = jnp.arange(q.shape[-2])[:, None] - jnp.arange(k.shape[-2])[None, :]
+    return _mixed(jnp.where(behind >= 0, scores - slopes[:, None, None] * behind, -jnp.inf), v)
+
+
+def placed_attention(w: Weights, q: Array, k: Array, v: Array, size: int) -> Array:
+    """Every query over every key of a square image, with parts of scores for rows and for columns."""
+    heads, tokens, each = q.shape
+    places = q.reshape(heads, size, size, each)
+    rows, columns = (w[f"{part}_table"].reshape(size, size, each) for part in ("rows", "columns"))
+    by_row = jnp.einsum("hrcd,rkd->hrck", places, rows, preferred_element_type=jnp.float32)
+    by_column = jnp.einsum("hrcd,ckd->hrck", places, columns, preferred_element_type=jnp.float32)
+    scores = jnp.einsum("hqd,hkd->hqk", q, k, preferred_element_type=jnp.float32) * each**-0.5
+    scores = scores.reshape(heads, size, size, size, size)
+    scores = scores + by_row.astype(q.dtype)[..., None] + by_column.astype(q.dtype)[..., None, :]
+    return _mixed(scores.reshape(heads, tokens, tokens), v)
+
+
 def step_attention(q: Array, k: Array, v: Array, position: Array | None = None) -> Array:
     """One query over all keys, or up to its position: heads that share one of keys are rows of a product."""
     rows = q.reshape(k.shape[0], -1, q.shape[-1])
@@ -274,6 +294,23 @@ def mean_pool(x: Array) -> Array:
 def enlarge(x: Array) -> Array:
     """Each position twice in both directions."""
     return jnp.repeat(jnp.repeat(x, 2, axis=1), 2, axis=2)
+
+
+def pixels(x: Array) -> Array:
+    """An image of twice the size, each pixel's four from four channels that follow each other."""
+    images, rows, columns, channels = x.shape
+    apart = x.reshape(images, rows, columns, channels // 4, 2, 2)
+    return apart.transpose(0, 1, 4, 2, 5, 3).reshape(images, 2 * rows, 2 * columns, channels // 4)
+
+
+def join_width(x: Array, y: Array) -> Array:
+    """The last dimensions of two in one."""
+    return jnp.concatenate([x, y], axis=-1)
+
+
+def for_heads(x: Array, heads: int) -> Array:
+    """One head for so many."""
+    return jnp.broadcast_to(x, (heads, *x.shape[1:]))
 
 
 def waves(x: Array, width: int) -> Array:

@@ -170,6 +170,43 @@ def masked_causal(q: Tensor, k: Tensor, v: Tensor, window: int | None = None) ->
     return F.scaled_dot_product_attention(q, k, v, attn_mask=seen)
 
 
+def alibi_attention(q: Tensor, k: Tensor, v: Tensor, slopes: Tensor) -> Tensor:
+    """Every query over the keys up to its own; scores fall with the distance, for each head by its slope.
+
+    Compiled it is `flex_attention`, and eagerly a mask.
+    """
+    if torch.compiler.is_compiling():
+
+        def seen(score: Tensor, b: Tensor, h: Tensor, query: Tensor, key: Tensor) -> Tensor:  # noqa: ARG001
+            return torch.where(query >= key, score - slopes[h] * (query - key), -torch.inf)
+
+        return flex_attention(q[None], k[None], v[None], score_mod=seen)[0]  # type: ignore[return-value]
+    places = torch.arange(q.shape[-2], device=q.device)
+    behind = places[:, None] - places
+    mask = (-slopes[:, None, None] * behind).masked_fill(behind < 0, -torch.inf).to(q.dtype)
+    return F.scaled_dot_product_attention(q[None], k[None], v[None], attn_mask=mask)[0]
+
+
+def placed_attention(w: Weights, q: Tensor, k: Tensor, v: Tensor, size: int) -> Tensor:
+    """Every query over every key of a square image, with parts of scores for rows and for columns.
+
+    Compiled it is `flex_attention`, and eagerly a mask, as in Segment Anything.
+    """
+    heads, tokens, each = q.shape
+    places = q.reshape(heads, size, size, each)
+    rows, columns = (w[f"{part}_table"].reshape(size, size, each) for part in ("rows", "columns"))
+    by_row = torch.einsum("hrcd,rkd->hrck", places, rows).reshape(heads, tokens, size)
+    by_column = torch.einsum("hrcd,ckd->hrck", places, columns).reshape(heads, tokens, size)
+    if torch.compiler.is_compiling():
+
+        def moved(score: Tensor, b: Tensor, h: Tensor, query: Tensor, key: Tensor) -> Tensor:  # noqa: ARG001
+            return score + by_row[h, query, key // size] + by_column[h, query, key % size]
+
+        return flex_attention(q[None], k[None], v[None], score_mod=moved)[0]  # type: ignore[return-value]
+    mask = (by_row[..., None] + by_column[..., None, :]).reshape(heads, tokens, tokens)
+    return F.scaled_dot_product_attention(q[None], k[None], v[None], attn_mask=mask[None])[0]
+
+
 def step_attention(q: Tensor, k: Tensor, v: Tensor, position: Tensor | None = None) -> Tensor:
     """One query over all keys, or those up to its position; several heads of queries share one of keys."""
     seen = None if position is None else (torch.arange(k.shape[1], device=k.device) <= position)[None]
@@ -260,6 +297,21 @@ def mean_pool(x: Tensor) -> Tensor:
 def enlarge(x: Tensor) -> Tensor:
     """Each position twice in both directions."""
     return F.interpolate(x, scale_factor=2, mode="nearest")
+
+
+def pixels(x: Tensor) -> Tensor:
+    """An image of twice the size, each pixel's four from four channels that follow each other."""
+    return F.pixel_shuffle(x, 2)
+
+
+def join_width(x: Tensor, y: Tensor) -> Tensor:
+    """The last dimensions of two in one."""
+    return torch.cat([x, y], dim=-1)
+
+
+def for_heads(x: Tensor, heads: int) -> Tensor:
+    """One head for so many."""
+    return x.expand(heads, -1, -1)
 
 
 def waves(x: Tensor, width: int) -> Tensor:
