@@ -4,17 +4,15 @@ Between these ops are casts, reshapes, transposes, factors, heads of keys and va
 share, and a mask of later keys. The search passes them by naming dimensions (`moved.Atoms`). The attention
 that is found reads and writes the program's own arrays, so a kernel works in place and no transpose is left.
 
-Causal masks let each query see the keys up to its own position. Exporters compute positions by counters, and
-cast, move and repeat these before they compare them. A mask is followed back to the counters, and expressed
-as a sum of multiples of loops.
+Causal masks let each query see the keys up to its own position (`positions`). A summand of scores may be
+computed from several arrays (`scores`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from math import prod
+from dataclasses import dataclass, replace
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
@@ -23,12 +21,13 @@ from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.kernel import LaterKeys, View
 from iree_tuner.kernels.moved import RESHAPES, Atoms, Names
 from iree_tuner.kernels.moves import JOINS, has_gaps, piece_of, pieces_along
+from iree_tuner.kernels.nest import Nest
+from iree_tuner.kernels.positions import Sum, said_by
+from iree_tuner.kernels.scores import CAPS, Added, added_to
 from iree_tuner.kernels.shapes import (
     body_of,
     choice_of,
     factor_of,
-    groups_of,
-    moved_by,
     softmaxed,
     starts_with,
 )
@@ -39,152 +38,6 @@ from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.structure import indexing_maps, loop_sizes, structure, workload_of
 from iree_tuner.ops.workload import Iterator, Workload
-
-_CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui", "arith.trunci")
-# By predicate of cmpi: a sign of `left - right`, and a summand, for which the sum is at least 0
-_AT_LEAST_ZERO = {2: (-1, -1), 3: (-1, 0), 4: (1, -1), 5: (1, 0)}  # slt, sle, sgt, sge
-_MOST_STEPS, _LEAST_BITS = 64, 32
-_CAPS = "math.tanh"
-
-
-@dataclass(frozen=True)
-class Sum:
-    """A constant plus multiples of loops; with `condition`, whether that and all `others` are at least 0."""
-
-    constant: int = 0
-    times: Mapping[int, int] = field(default_factory=dict[int, int])
-    condition: bool = False
-    others: tuple[Sum, ...] = ()
-
-    def plus(self, other: Sum, factor: int = 1) -> Sum:
-        loops = dict.fromkeys((*self.times, *other.times))
-        times = {each: self.times.get(each, 0) + factor * other.times.get(each, 0) for each in loops}
-        kept = {loop: count for loop, count in times.items() if count}
-        return Sum(self.constant + factor * other.constant, kept)
-
-
-def said_by(mask: ir.Value, loops: Sequence[int | None]) -> Sum | None:
-    """The sum that is at least 0 where a query sees a key, like its `others`; None if nothing is compared.
-
-    `loops` are those of the mask's dimensions; None for size 1.
-    """
-    found = _Reading().value(mask, [Sum() if loop is None else Sum(times={loop: 1}) for loop in loops])
-    return found if found is not None and found.condition else None
-
-
-class _Reading:
-    """Evaluate elements of tensors as sums, in a bounded number of steps."""
-
-    def __init__(self) -> None:
-        self._steps = 0
-
-    def value(self, value: ir.Value, place: Sequence[Sum]) -> Sum | None:
-        """The element of a value at these indices; None if it is no such sum."""
-        op = producer(value)
-        self._steps += 1
-        if op is None or self._steps > _MOST_STEPS:
-            return None
-        if op.name == "arith.constant":
-            return _constant(op)
-        if op.name == "tensor.expand_shape":
-            return self.value(op.operands[0], _joined(op, place))
-        if op.name == "tensor.collapse_shape":
-            apart = _apart(op, place)
-            return None if apart is None else self.value(op.operands[0], apart)
-        if op.name == "linalg.fill":
-            return self.value(op.operands[0], ())
-        if (moved := moved_by(op)) is not None:
-            return self.value(op.operands[0], [Sum() if each is None else place[each] for each in moved])
-        return self._generic(op, place) if op.name == "linalg.generic" else None
-
-    def _generic(self, op: ir.Operation, place: Sequence[Sum]) -> Sum | None:
-        *reads, written = indexing_maps(op)
-        if not written.is_permutation or len(op.results) != 1:
-            return None
-        loops = {ir.AffineDimExpr(each).position: at for each, at in zip(written.results, place, strict=True)}
-        block = op.regions[0].blocks[0]
-        known: dict[ir.Value, Sum | None] = {}
-        for argument, operand, own in zip(block.arguments, op.operands, reads, strict=False):
-            at = [_at(each, loops) for each in own.results]
-            inside = [each for each in at if each is not None]
-            known[argument] = self.value(operand, inside) if len(inside) == len(at) else None
-        *steps, end = [each.operation for each in block.operations]
-        for step in steps:
-            known[step.results[0]] = _computed(step, known, loops)
-        return known.get(end.operands[0])
-
-
-def _computed(op: ir.Operation, known: Mapping[ir.Value, Sum | None], loops: Mapping[int, Sum]) -> Sum | None:
-    if op.name == "linalg.index":
-        return loops[ir.IntegerAttr(op.attributes["dim"]).value]
-    if op.name == "arith.constant":
-        return _constant(op)
-    given: list[Sum | None] = [known.get(each) or _outside(each) for each in op.operands]
-    first, second = (*given, None, None)[:2]
-    if first is not None and op.name in _CASTS:
-        kind = op.result.type  # wide enough for all positions; narrower types may wrap around
-        return first if isinstance(kind, ir.IndexType) or ir.IntegerType(kind).width >= _LEAST_BITS else None
-    if first is not None and second is not None and first.condition and second.condition:
-        others = (*first.others, replace(second, others=()), *second.others)
-        return replace(first, others=others) if op.name == "arith.andi" else None
-    if first is None or second is None or first.condition or second.condition:
-        return None
-    if op.name in ("arith.addi", "arith.subi"):
-        return first.plus(second, 1 if op.name == "arith.addi" else -1)
-    if op.name == "arith.cmpi":
-        sides = _AT_LEAST_ZERO.get(ir.IntegerAttr(op.attributes["predicate"]).value)
-        if sides is None:
-            return None
-        sign, more = sides
-        apart = Sum(more).plus(first, sign).plus(second, -sign)
-        return Sum(apart.constant, apart.times, condition=True)
-    return None
-
-
-def _outside(value: ir.Value) -> Sum | None:
-    """A constant from outside a body, which uses it."""
-    op = producer(value)
-    return _constant(op) if op is not None and op.name == "arith.constant" else None
-
-
-def _constant(op: ir.Operation) -> Sum | None:
-    value = op.attributes["value"]
-    if isinstance(value, ir.DenseIntElementsAttr) and value.is_splat:
-        value = value.get_splat_value()
-    if not isinstance(value, ir.IntegerAttr) or value.type == ir.IntegerType.get_signless(1):
-        return None
-    return Sum(value.value)
-
-
-def _at(result: ir.AffineExpr, loops: Mapping[int, Sum]) -> Sum | None:
-    if isinstance(result, ir.AffineConstantExpr):
-        return Sum(result.value)
-    return loops.get(result.position) if isinstance(result, ir.AffineDimExpr) else None
-
-
-def _joined(op: ir.Operation, place: Sequence[Sum]) -> list[Sum]:
-    """The indices into the operand of a reshape that splits dimensions."""
-    shape = ir.RankedTensorType(op.result.type).shape
-    found: list[Sum] = []
-    for group in groups_of(op):
-        at = Sum()
-        for number, each in enumerate(group):
-            at = at.plus(place[each], prod(shape[more] for more in group[number + 1 :]))
-        found.append(at)
-    return found
-
-
-def _apart(op: ir.Operation, place: Sequence[Sum]) -> list[Sum] | None:
-    """The indices into the operand of a reshape that joins dimensions; None if two of them exceed size 1."""
-    shape = ir.RankedTensorType(op.operands[0].type).shape
-    found: list[Sum] = []
-    for group, at in zip(groups_of(op), place, strict=True):
-        long = [each for each in group if shape[each] > 1]
-        if len(long) > 1:
-            return None
-        found += [at if each in long else Sum() for each in group]
-    return found
-
 
 _M, _N, _K1, _K2, _BATCH = range(5)
 _NAMED = {"m": _M, "n": _N, "k1": _K1, "k2": _K2}
@@ -212,6 +65,8 @@ class Found:
         cap: what scores are softly kept within (`Problem.cap`), if they are.
         views: where the operands are read, if these are not the inputs one by one (`Problem.views`).
         later: the last keys, if these are read elsewhere.
+        added: what is added to scores, of arrays behind those of the operands; `summand` is it as a nest
+            (`Problem.added`), and `seen` has the loops of the scores' dimensions.
     """
 
     inputs: tuple[ir.Value, ...]
@@ -224,6 +79,9 @@ class Found:
     cap: float | None = None
     views: tuple[View, ...] = ()
     later: LaterKeys | None = None
+    added: Added | None = None
+    summand: Nest | None = None
+    seen: Names = ()
 
     @property
     def masks(self) -> bool:
@@ -341,6 +199,7 @@ class _Attention:
         scale, after, before, cap: see `Found`.
         rows: the atom that `after` and `before` refer to, if the dimension of queries is split.
         bias: a value that is added to the scores, or a mask of them, with its names.
+        added: the same if it is computed from several arrays, with the names of the scores.
     """
 
     atoms: Atoms
@@ -351,6 +210,7 @@ class _Attention:
     cap: float | None = None
     rows: int = _M
     bias: tuple[ir.Value, Names] | None = None
+    added: tuple[Added, Names] | None = None
 
     def followed(
         self, value: ir.Value, names: Names, *, scaled: bool = False, cast: bool = False
@@ -460,17 +320,43 @@ class _Attention:
 
     def scores(self, value: ir.Value, names: Names) -> tuple[ir.Operation, Names] | None:
         """The product of queries and keys, which may be scaled, masked, biased and reshaped."""
+        plain = replace(self, atoms=self.atoms.copy())
+        found = plain._simple(value, names)
+        if found is None:
+            return self._summed(value, names)
+        self._take(plain)
+        return found
+
+    def _take(self, other: _Attention) -> None:
+        """Know what another walk, which began like this one, has found."""
+        vars(self).update(vars(other))
+
+    def _summed(self, value: ir.Value, names: Names) -> tuple[ir.Operation, Names] | None:
+        """The product behind a sum that other arrays are read for."""
+        if self.scale != 1.0 or self.cap is not None or (self.bias or self.added) is not None:
+            return None
+        for added in added_to(value):
+            walk = replace(self, atoms=self.atoms.copy(), scale=added.factor, added=(added, names))
+            own = tuple(tuple(atom for at in each for atom in names[at]) for each in added.places)
+            found = walk.scores(added.score, own)
+            if found is not None:
+                self._take(walk)
+                return found
+        return None
+
+    def _simple(self, value: ir.Value, names: Names) -> tuple[ir.Operation, Names] | None:
+        """The same with at most one array that is added."""
         op = producer(value)
         while op is not None and _roles(op) is None:
             value = op.operands[0]
             if (scaled := factor_of(op)) is not None:
                 (value, factor), before = scaled, names
                 self.scale *= factor
-            elif body_of(op) == _CAPS:
+            elif body_of(op) == CAPS:
                 before = names if self.cap is None and self.scale > 0.0 else None
                 value, self.cap, self.scale = op.operands[0], self.scale, 1.0
             elif (choice := choice_of(op)) is not None:
-                value, before = op.operands[1], names if self._masked(*choice, names) else None
+                return self.scores(op.operands[1], names) if self._masked(*choice, names) else None
             elif body_of(op) == "arith.addf" and len(op.operands) == 3:
                 return self._biased(op, names)
             else:
@@ -482,14 +368,13 @@ class _Attention:
 
     def _biased(self, op: ir.Operation, names: Names) -> tuple[ir.Operation, Names] | None:
         """The product behind an addition: one summand is the product, the other one a bias."""
-        if self.scale != 1.0 or self.bias is not None or self.cap is not None:
+        if self.scale != 1.0 or self.cap is not None or (self.bias or self.added) is not None:
             return None
         for at in (0, 1):
             walk = replace(self, atoms=self.atoms.copy(), bias=(op.operands[1 - at], names))
             found = walk.scores(op.operands[at], names)
             if found is not None:
-                self.atoms, self.scale, self.cap = walk.atoms, walk.scale, walk.cap
-                self.after, self.before, self.rows = walk.after, walk.before, walk.rows
+                self._take(walk)
                 self.bias = self.followed(op.operands[1 - at], names, cast=True)
                 return found
         return None
@@ -508,7 +393,7 @@ class _Attention:
             self.after, self.before, self.rows = held
             if not found.others:  # it hides all keys of a query, or compares other positions
                 return False
-        if self.bias is not None or self.scale <= 0.0:
+        if (self.bias or self.added) is not None or self.scale <= 0.0:
             return False
         self.bias = self.followed(mask, own)
         return True
@@ -577,9 +462,11 @@ class _Attention:
         last, names = result
         values = [*(each.value for each in read), last.result]
         shapes = [*(each.sizes for each in read), ir.RankedTensorType(last.result.type).shape]
-        every = self._rows_of(
-            [tuple(map(self.atoms.whole, own)) for own in (*(each.names for each in read), names)]
+        seen = () if self.added is None else self.added[1]
+        *every, seen, out = self._rows_of(
+            [tuple(map(self.atoms.whole, own)) for own in (*(each.names for each in read), seen, names)]
         )
+        every.append(out)
         batch: dict[int, None] = {}
         roles_of = (*_ROLES[: len(read)], _ROLES[-1])
         for at, (shape, names, roles) in enumerate(zip(shapes, every, roles_of, strict=True)):
@@ -595,7 +482,8 @@ class _Attention:
         parts = self._in_parts(read, every, joined)
         if parts is None or not set(batch) <= {each for own in every[-1] for each in own}:
             return None
-        inputs = tuple(dict.fromkeys(each.value for each in parts))
+        own_inputs = dict.fromkeys(each.value for each in parts)
+        inputs = (*dict.fromkeys((*own_inputs, *(self.added[0].inputs if self.added else ()))),)
         bias = {each.value for each in parts[_BIAS : len(read)]}
         ops = _between(inputs, last)
         if ops is None or not {op for each in parts for op in each.ops} <= set(ops):
@@ -612,9 +500,23 @@ class _Attention:
         )  # fmt: skip
         later = LaterKeys(self._earlier(joined[0]), *views[len(read) :]) if joined else None
         whole = all(each.sizes == tuple(ir.RankedTensorType(each.value.type).shape) for each in read)
-        plain = whole and not joined and len(inputs) == len(read)
-        own = () if plain else views[: len(read)]
-        return Found(inputs, ops, workload, self.scale, split, self.after, self.before, self.cap, own, later)
+        plain = whole and not joined and len(own_inputs) == len(read)
+        found = Found(
+            inputs, ops, workload, self.scale, split, self.after, self.before, self.cap,
+            () if plain else views[: len(read)], later,
+        )  # fmt: skip
+        return found if self.added is None else self._with_added(found, self.added[0], seen, order)
+
+    def _with_added(self, found: Found, added: Added, names: Names, order: Sequence[int]) -> Found | None:
+        """The attention with what is added to its scores; None if that cannot be written."""
+        kept = [each for each in order if each not in (_N, _K1)]
+        nest = added.nest(names, self.atoms.sizes, kept)
+        if nest is None:
+            return None
+        numbers = [found.inputs.index(each) for each in added.inputs]
+        read = tuple(replace(each, input=numbers[each.input]) for each in nest.accesses)
+        seen = tuple(tuple(map(order.index, own)) for own in names)
+        return replace(found, added=added, summand=replace(nest, accesses=read), seen=seen)
 
     def _in_parts(
         self, read: Sequence[_Read], every: Sequence[Names], joined: Sequence[_Joined]

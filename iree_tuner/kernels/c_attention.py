@@ -42,7 +42,7 @@ class CAttention(CKernel):
         if shape is None:
             return "several of its loops have the same role"
         types = [each.element_type for each in (*problem.inputs, problem.result)]
-        if "BIAS" in shape.sources:
+        if "BIAS" in shape.sources or problem.added is not None:
             return "it has a bias"
         if problem.before is not None:
             return "it has a window of keys"

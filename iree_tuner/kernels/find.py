@@ -20,12 +20,12 @@ from iree_tuner.kernels.fused_op import FusedOps
 from iree_tuner.kernels.joint import JointProducts, find_joint
 from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.kernels.moves import is_elementwise
+from iree_tuner.kernels.normalizing import find_normalizing
 from iree_tuner.kernels.site import Site, find_sites, roots_of
 from iree_tuner.kernels.spec import put_into
 from iree_tuner.kernels.split_sums import (
     blocks_of,
     find_chains,
-    find_normalizing,
     find_sliced_inputs,
     find_sums,
 )

@@ -309,12 +309,14 @@ def _whole(sizes: Sequence[Sequence[int]]) -> Indices:
     return tuple(found)
 
 
-def build(plan: FusedPlan, inputs: Mapping[ir.Value, ir.Value], result: ir.Type) -> ir.Value:
+def build(
+    plan: FusedPlan, inputs: Mapping[ir.Value, ir.Value], result: ir.Type, zero: ir.Value | None = None
+) -> ir.Value:  # fmt: skip
     """Build the op at the current insertion point; its result has the shape `result` of the graph's.
 
-    `inputs` has the values that stand for the graph's inputs here.
+    `inputs` has the values that stand for the graph's inputs here. `zero` is taken for 0 everywhere.
     """
-    kind, loops, body = ir.RankedTensorType(result), plan.loops, _body_of(plan, inputs)
+    kind, loops, body = ir.RankedTensorType(result), plan.loops, _body_of(plan, inputs, zero)
     empty = tensor.EmptyOp([loop.size for loop in loops], kind.element_type).result
     maps = [*(view.map for view in body.views), ir.AffineMap.get_identity(len(loops))]
 
@@ -349,8 +351,12 @@ def build_sum(
     return generic([view.value for view in body.views], first, maps, kinds, add)
 
 
-def _body_of(plan: FusedPlan, inputs: Mapping[ir.Value, ir.Value]) -> _Body:
+def _body_of(
+    plan: FusedPlan, inputs: Mapping[ir.Value, ir.Value], zero: ir.Value | None = None
+) -> _Body:  # fmt: skip
     body = _Body({loop: number for number, loop in enumerate(plan.loops)}, inputs)
+    if zero is not None:
+        body.constants[zero] = arith.constant(ir.RankedTensorType(zero.type).element_type, 0.0)
     body.look(plan.element)
     return body
 

@@ -100,6 +100,7 @@ class Problem:
         later: the last keys of an attention, if the operands of `views` have only those before them.
         halves: of a gated product, the loop of columns that is cut into halves, in its outermost part.
         groups: where the operand of each step `group_...` is read.
+        added: what is added to the scores of an attention: loops of its batch, then of queries, then of keys.
     """
 
     workload: Workload
@@ -120,6 +121,7 @@ class Problem:
     later: LaterKeys | None = None
     halves: int | None = None
     groups: tuple[RowGroups, ...] = ()
+    added: Nest | None = None
 
     @property
     def masks(self) -> bool:
@@ -132,6 +134,7 @@ class Problem:
         causal = () if self.after is None else ("causal",)
         causal += () if self.before is None else ("windowed",)
         capped = () if self.cap is None else ("capped",)
+        capped += () if self.added is None else ("added",)
         padded = ("padded",) if self.padding else ()
         follows = self.integers is not None and self.integers.formula
         then = ("to", self.result.element_type) if follows else ()

@@ -23,12 +23,16 @@ COMPARISON = "arith.cmpf"
 """The scalar op whose terms have the number of a predicate as their value."""
 
 
-def nest_of(plan: FusedPlan, inputs: Sequence[ir.Value], kept: Sequence[int] | None = None) -> Nest | None:
+def nest_of(
+    plan: FusedPlan, inputs: Sequence[ir.Value], kept: Sequence[int] | None = None,
+    zeros: Sequence[ir.Value] = (),
+) -> Nest | None:  # fmt: skip
     """The loops of a plan with these inputs of its graph; None if it uses the numbers of loops.
 
     The loops of the last dimension are a row if the plan has reductions.
 
-    For a sum, `kept` has the loops of its result, in order. Otherwise, the result has all loops.
+    For a sum, `kept` has the loops of its result, in order. Otherwise, the result has all loops. `zeros` are
+    taken for 0 everywhere.
     """
     loops = plan.loops
     order = range(len(loops)) if kept is None else kept
@@ -37,7 +41,7 @@ def nest_of(plan: FusedPlan, inputs: Sequence[ir.Value], kept: Sequence[int] | N
     for loop in reversed(order):
         written[loop] = stride
         stride *= loops[loop].size
-    walk = _Nest(loops, inputs)
+    walk = _Nest(loops, inputs, zeros)
     try:
         last = walk.term_of(plan.element)
     except NotIndexableError:
@@ -57,6 +61,7 @@ class _Nest:
 
     loops: Sequence[SplitLoop]
     inputs: Sequence[ir.Value]
+    zeros: Sequence[ir.Value] = ()
     accesses: list[Access] = field(default_factory=list[Access])
     ranges: list[Range] = field(default_factory=list[Range])
     terms: list[FormulaTerm] = field(default_factory=list[FormulaTerm])
@@ -137,6 +142,8 @@ class _Nest:
         return offset, tuple(strides)
 
     def _read(self, value: ir.Value, index: Indices, where: _Where) -> int:
+        if value in self.zeros:
+            return self._add(FormulaTerm(CONSTANT, _element(value), value=0.0))
         if value not in self.inputs:
             return self._constant(value)
         shape = ir.RankedTensorType(value.type).shape

@@ -20,7 +20,9 @@ from iree_tuner.ops.structure import indexing_maps
 from iree_tuner.ops.workload import Workload
 
 _LOWEST = -1e30  # a maximum starts from this or less
-_HIDDEN = -1e9  # scores of this or less have no weight in a softmax
+HIDDEN = -1e9
+"""Scores of this or less have no weight in a softmax."""
+
 _REPEATING = ("linalg.fill", "linalg.broadcast", "tensor.expand_shape", "tensor.collapse_shape")
 
 
@@ -96,7 +98,7 @@ def choice_of(op: ir.Operation) -> tuple[ir.Value, list[int]] | None:
     ):
         return None
     other = uniform(outside(op, step.operands[2]))
-    if other is None or other > _HIDDEN:
+    if other is None or other > HIDDEN:
         return None
     return mask, [ir.AffineDimExpr(each).position for each in place.results]
 

@@ -26,14 +26,13 @@ from iree.compiler.dialects import arith, func
 
 from iree_tuner.compiler.context import ops_in
 from iree_tuner.compiler.linalg import access, generic
-from iree_tuner.kernels.epilogue import producer, unary_of
+from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.fused_op import (
     FusedOps,
     FusedPlan,
     build,
     build_sum,
     plan_of,
-    reduction_of,
     workload_of,
 )
 from iree_tuner.kernels.kernel import Problem
@@ -56,10 +55,9 @@ from iree_tuner.kernels.moves import (
     piece_of,
     repeats,
 )
-from iree_tuner.kernels.nest import MOST_IN_ROW, Nest
+from iree_tuner.kernels.nest import Nest
 from iree_tuner.kernels.planned_nest import nest_of
 from iree_tuner.kernels.site import Site, array_of, case_of, function_of, program_of, roots_of, zeros_of
-from iree_tuner.ops.convolution import Convolution
 from iree_tuner.ops.dag import captured
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.structure import indexing_maps, iterators, loop_sizes
@@ -91,7 +89,7 @@ def blocks_of(module: ir.Module) -> list[OpsOfBlock]:
     functions = (op for op in ops_in(module.body) if op.name in _FUNCTIONS)
     for block in (block for op in functions for block in op.regions[0].blocks):
         ops = [each.operation for each in block.operations]
-        found.append(OpsOfBlock(ops, _computed_once(ops), _epilogues_of(ops), roots))
+        found.append(OpsOfBlock(ops, _computed_once(ops), epilogues_of(ops), roots))
     return found
 
 
@@ -177,30 +175,31 @@ def _cone(
     """`last` and the supported ops before it whose results have no other uses."""
     if last.name == INSERT and _updates(last):
         return {last}
-    found, waiting = {last}, _places_before(last, place)
+    found, waiting = {last}, places_before(last, place)
     while waiting:  # the latest first: all users of an op come before it
         latest = max(waiting)
         waiting.remove(latest)
         op = ops[latest]
         uses = (use for each in op.results for use in each.uses)
-        if not all(_top(use.owner.operation, place) in found for use in uses):
+        if not all(top(use.owner.operation, place) in found for use in uses):
             continue  # a constant may have thousands
         if not is_followed(op) or is_view(op) or (op.name == INSERT and _updates(op)):
             continue
         repeated = (repeats(use.owner.operation, use.operand_number) for use in op.result.uses)
         if is_move(op) or not (op in left or any(repeated)):
             found.add(op)
-            waiting |= _places_before(op, place)
+            waiting |= places_before(op, place)
     return {op for op in found if not is_source(op)}
 
 
-def _places_before(op: ir.Operation, place: dict[ir.Operation, int]) -> set[int]:
+def places_before(op: ir.Operation, place: dict[ir.Operation, int]) -> set[int]:
     """Where in the block the values that an op and its regions use are made."""
     made = (producer(each) for each in (*op.operands, *captured(op)))
     return {place[each] for each in made if each in place}
 
 
-def _top(op: ir.Operation, place: dict[ir.Operation, int]) -> ir.Operation:
+def top(op: ir.Operation, place: dict[ir.Operation, int]) -> ir.Operation:
+    """The op of the block `place` that an op is, or that it is in."""
     while op not in place and op.parent is not None:
         op = op.parent.operation
     return op
@@ -225,7 +224,7 @@ def _computed_once(ops: Iterable[ir.Operation]) -> set[ir.Operation]:
     return found
 
 
-def _epilogues_of(ops: Iterable[ir.Operation], *, products: bool = False) -> set[ir.Operation]:
+def epilogues_of(ops: Iterable[ir.Operation], *, products: bool = False) -> set[ir.Operation]:
     """Elementwise ops after products and sums that do not widen the type. They join the same dispatch.
 
     With `products`, only those after sums of several operands.
@@ -262,7 +261,7 @@ def _chain(ops: list[ir.Operation]) -> Site | None:
     along = nest is None or all(set(each.strides[-1:]) <= {0, 1} for each in nest.merged().accesses)
     if nest is not None and (nest.iterations < LEAST_ELEMENTS or not along):
         nest = None
-    return _site(values, every, nest, partial(_as_one, plan, values, result.type))
+    return site_of_plan(plan, values, every, nest)
 
 
 def _site(
@@ -277,8 +276,16 @@ def _site(
     return Site(problem, case_of(values, ops), function_of(ops[-1]))
 
 
-def _as_one(plan: FusedPlan, values: Sequence[ir.Value], kind: ir.Type, function: func.FuncOp) -> ir.Value:
-    return build(plan, dict(zip(values, function.arguments, strict=True)), kind)
+def site_of_plan(
+    plan: FusedPlan, values: Sequence[ir.Value], ops: Sequence[ir.Operation], nest: Nest | None,
+    op: str = FusedOps.replaces[0],
+) -> Site:  # fmt: skip
+    """The site of ops of these inputs that are planned as one."""
+
+    def fused(function: func.FuncOp) -> ir.Value:
+        return build(plan, dict(zip(values, function.arguments, strict=True)), ops[-1].result.type)
+
+    return _site(values, ops, nest, fused, op)
 
 
 def gathered(ops: Sequence[ir.Operation]) -> tuple[list[ir.Value], list[ir.Operation]]:
@@ -296,15 +303,8 @@ def gathered(ops: Sequence[ir.Operation]) -> tuple[list[ir.Value], list[ir.Opera
     return list(inputs), every
 
 
-OP = "normalize"
-"""The op of workloads of `find_normalizing`."""
-
-_CONVERSIONS = (["arith.extf"], ["arith.truncf"])
-_MOST_SMALLER = 8  # ops on a smaller operand, one after the other, that a norm of rows repeats
 _MOST_RESULTS, _LEAST_TERMS = 1 << 12, 1 << 12
 _ENOUGH = 1 << 12  # partial sums that keep a device busy
-_WIDE = 64  # elements: the compiler's tiles suit loops of multiples of this
-_VERY_LARGE = 1 << 21  # elements of a result
 _ADD, _IMPORT = "arith.addf", "hal.tensor.import"
 _BARRIER, _FENCE, _SEGMENTS = "util.optimization_barrier", "!hal.fence", "operandSegmentSizes"
 
@@ -453,247 +453,3 @@ def _kept(op: ir.Operation) -> list[int]:
     """The dimensions of the summed value that the result has, in the result's order."""
     place = _place(op)
     return [place[ir.AffineDimExpr(each).position] for each in indexing_maps(op)[1].results]
-
-
-def find_normalizing(
-    blocks: Sequence[OpsOfBlock], larger: Mapping[ir.Operation, bytes] = MappingProxyType({})
-) -> list[Site]:  # fmt: skip
-    """Ops of blocks that normalize by sums, in program order, after those that enlarge arrays.
-
-    `larger` has ops of other problems, each with its case. Norms of rows include the reductions along rows.
-    Other sites do not include the large sums that they normalize by.
-
-    A site has all elementwise ops of the same size before its last one. Values that sums read, too, are
-    computed again instead of read. Vectors that are repeated are read as they are.
-    """
-    found: list[Site] = []
-    for block in blocks:
-        found += [site for op in block.ops if (site := _enlarging_site(op, block.once)) is not None]
-        once = {op for op in block.once if not any(repeats(op, at) for at in range(len(op.operands)))}
-        kept = block.epilogues | once
-        found += _row_sites(block, _epilogues_of(block.ops, products=True) | once, larger)
-        ends = [each for each in block.ops if each not in kept and _ends(each, kept)]
-        kept |= set(ends)
-        sites = [_normalizing_site(each, kept) for each in ends]
-        found.extend(each for each in sites if each is not None)
-    return found
-
-
-def _row_sites(
-    block: OpsOfBlock, kept: Collection[ir.Operation], larger: Mapping[ir.Operation, bytes]
-) -> list[Site]:
-    """Norms of rows with their reductions, such as layer norms and softmaxes; those of most ops first.
-
-    A value that several of them read, such as a residual, may be the end of another one.
-    """
-    waiting = [op for op in block.ops if _ends_row(op, kept)]
-    tried, found = set[ir.Operation](), list[tuple[int, int, Site]]()
-    while waiting:
-        op = waiting.pop()
-        if op in tried or op in kept or not is_elementwise(op) or is_source(op):
-            continue
-        tried.add(op)
-        values, every, site = _row_site(op, block, kept)
-        if site is not None:
-            reductions = [each for each in every if each in block.roots and not is_elementwise(each)]
-            roots = tuple(block.roots[each] for each in reductions)
-            own = replace(site, within=larger.get(op, b""), roots=roots)
-            found.append((-len(every), block.place[op], own))
-            waiting += [each for each in map(producer, values) if each is not None]
-    return [site for _, _, site in sorted(found, key=lambda each: each[:2])]
-
-
-def _ends_row(op: ir.Operation, kept: Collection[ir.Operation]) -> bool:
-    """Whether an op is elementwise on rows, and others than such ops use its result."""
-    if op in kept or not is_elementwise(op) or is_source(op):
-        return False
-    shape = ir.RankedTensorType(op.result.type).shape
-    return bool(shape) and not all(_in_row(use.owner.operation, shape, kept) for use in op.result.uses)
-
-
-def _row_site(
-    op: ir.Operation, block: OpsOfBlock, kept: Collection[ir.Operation]
-) -> tuple[list[ir.Value], list[ir.Operation], Site | None]:
-    """The inputs, the ops and the site of a norm of rows that ends with an op; no site if there is none."""
-    shape = ir.RankedTensorType(op.result.type).shape
-    small = len(shape) < 2 or shape[-1] > MOST_IN_ROW or _size(op.result) < LEAST_ELEMENTS
-    if small or any(each.name in (*JOINS, SLICE) for each in _users_of(op)):  # a chain has its ops
-        return [], [], None
-    ops = _without_epilogues(_row_before(op, block, kept), kept, shape[-1])
-    values, every = gathered(ops)
-    if not any(reduction_of(each, shape[-1]) for each in ops) or not 0 < len(values) <= MOST_INPUTS:
-        return [], [], None
-    try:
-        nest = nest_of(plan_of(every, op.result, rows=True), values)
-    except NotIndexableError:
-        return [], [], None
-    if nest is None or nest.row is None or not {each.strides[-1] for each in nest.accesses} <= {0, 1}:
-        return [], [], None
-    arrays, case = tuple(map(array_of, values)), case_of(values, every)
-    problem = Problem(workload_of(op.result.type, OP), arrays, array_of(op.result), fused=case, nest=nest)
-    return values, every, Site(problem, case, function_of(op))
-
-
-def _in_row(user: ir.Operation, shape: Sequence[int], kept: Collection[ir.Operation]) -> bool:
-    """Whether a user of a row's values goes on with it."""
-    if reduction_of(user, shape[-1]):
-        return True
-    same = is_elementwise(user) and ir.RankedTensorType(user.result.type).shape == shape
-    return same and user not in kept
-
-
-def _row_before(
-    last: ir.Operation, block: OpsOfBlock, kept: Collection[ir.Operation]
-) -> list[ir.Operation]:  # fmt: skip
-    """The ops that compute rows: elementwise ops, reductions along rows and what is computed of them.
-
-    Values as large as the result that have other uses are read. Conversions, and a few ops on smaller
-    operands one after the other, such as the scale that modulates a norm, are computed again.
-    """
-    size, row, place = _size(last.result), ir.RankedTensorType(last.result.type).shape[-1], block.place
-    steps, waiting = {last: 0}, _places_before(last, place)
-    while waiting:  # the latest first: all users of an op come before it
-        latest = max(waiting)
-        waiting.remove(latest)
-        op = block.ops[latest]
-        follows = op.name in (EXPAND, COLLAPSE, SLICE) or is_elementwise(op) or reduction_of(op, row)
-        if op in kept or is_source(op) or not follows:
-            continue
-        users = [_top(use.owner.operation, place) for use in op.result.uses]
-        small = _size(op.result) < size
-        smaller = max((steps[each] for each in users if each in steps), default=0) + small
-        again = smaller <= _MOST_SMALLER if small else _converts(op)
-        if again or all(each in steps for each in users):
-            steps[op] = smaller if small else 0
-            waiting |= _places_before(op, place)
-    return sorted(steps, key=place.__getitem__)
-
-
-def _without_epilogues(
-    ops: Sequence[ir.Operation], kept: Collection[ir.Operation], row: int
-) -> list[ir.Operation]:  # fmt: skip
-    """The ops of rows without those of no reduction that may join a product before them."""
-    rows, joins, size = set[ir.Operation](), set[ir.Operation](), _size(ops[-1].result)
-    for op in ops:
-        before = [each for each in map(producer, op.operands) if each is not None]
-        if reduction_of(op, row) or not rows.isdisjoint(before):
-            rows.add(op)
-        elif (
-            _size(op.result) == size
-            and not _widens(op)
-            and any(
-                each in joins or (each not in ops and _size(each.result) == size and _makes_sums(each, kept))
-                for each in before
-            )
-        ):
-            joins.add(op)
-    left, waiting = set[ir.Operation](), [ops[-1]]
-    while waiting:
-        op = waiting.pop()
-        if op in ops and op not in left and op not in joins:
-            left.add(op)
-            waiting += [each for each in map(producer, op.operands) if each is not None]
-    return [each for each in ops if each in left]
-
-
-def _widens(op: ir.Operation) -> bool:
-    found = unary_of(op.result)
-    return found is not None and found.body == ["arith.extf"]
-
-
-def _makes_sums(op: ir.Operation, kept: Collection[ir.Operation]) -> bool:
-    sums = op.name.startswith("linalg.") and bool(indexing_maps(op)) and "reduction" in iterators(op)
-    return sums or op in kept
-
-
-def _converts(op: ir.Operation) -> bool:
-    """Whether an op only converts or copies elements of one array."""
-    found = unary_of(op.result)
-    return found is not None and found.in_order and (found.copies or found.body in _CONVERSIONS)
-
-
-def _ends(op: ir.Operation, kept: Collection[ir.Operation]) -> bool:
-    """Whether an op is large and elementwise, and others than such ops and large sums use its result."""
-    if not is_elementwise(op) or is_source(op) or _size(op.result) < LEAST_ELEMENTS:
-        return False
-    return not all(_goes_on(use.owner.operation, _size(op.result), kept) for use in op.result.uses)
-
-
-def _goes_on(user: ir.Operation, size: int, kept: Collection[ir.Operation]) -> bool:
-    if user.name in (EXPAND, COLLAPSE):
-        return all(_goes_on(use.owner.operation, size, kept) for use in user.result.uses)
-    if is_elementwise(user):
-        return user not in kept and _size(user.result) == size
-    return is_large_sum(user)
-
-
-def _size(value: ir.Value) -> int:
-    return math.prod(ir.RankedTensorType(value.type).shape)
-
-
-def _normalizing_site(op: ir.Operation, kept: Collection[ir.Operation]) -> Site | None:
-    ops = computed_before(op.result, kept, small=True)
-    values, every = gathered(ops)
-    few = [each for each in values if _size(each) < _size(op.result)]
-    if len(values) > MOST_INPUTS or not any(map(_of_large_sum, few)):
-        return None
-    try:
-        plan = plan_of(every, op.result)
-    except NotIndexableError:
-        return None
-    nest = nest_of(plan, values)
-    if nest is None:
-        return None
-    merged = nest.merged()
-    # Operands repeat along the innermost loop, a narrow group, and none is transposed.
-    steps = {each.strides[-1] for each in merged.accesses}
-    if len(merged.sizes) < 2 or steps != {0, 1} or merged.sizes[-1] % _WIDE == 0:
-        return None
-    return _site(values, every, nest, partial(_as_one, plan, values, op.result.type), OP)
-
-
-def _enlarging_site(op: ir.Operation, once: Collection[ir.Operation]) -> Site | None:
-    """The site of moves that make a large array of a smaller one for a convolution: nearest upsampling.
-
-    The compiler's code for it takes several times as long as memory does.
-    """
-    if op in once or not is_elementwise(op) or _size(op.result) < _VERY_LARGE or not is_move(op):
-        return None
-    if not all(each.name == "tensor.pad" or Convolution().describe(each) for each in _users_of(op)):
-        return None
-    value, ops = op.result, list[ir.Operation]()
-    while (before := producer(value)) is not None and (before.name in (EXPAND, COLLAPSE) or _copies(before)):
-        value, ops = before.operands[0], [before, *ops]
-    if _size(value) * 2 > _size(op.result):
-        return None
-    values, every = gathered(ops)
-    try:
-        plan = plan_of(every, op.result)
-    except NotIndexableError:
-        return None
-    nest = nest_of(plan, values)
-    if nest is None or not {each.strides[-1] for each in nest.merged().accesses} <= {0, 1}:
-        return None
-    return _site(values, every, nest, partial(_as_one, plan, values, op.result.type), OP)
-
-
-def _copies(op: ir.Operation) -> bool:
-    """Whether an op copies elements of one array, for one user."""
-    one = len(op.operands) == 2 and isinstance(op.operands[0].type, ir.RankedTensorType)
-    return one and is_elementwise(op) and is_move(op) and len(list(op.result.uses)) == 1
-
-
-def _users_of(op: ir.Operation) -> list[ir.Operation]:
-    """The users of an op's result, behind reshapes."""
-    users = [use.owner.operation for use in op.result.uses]
-    return [more for each in users
-            for more in (_users_of(each) if each.name in (EXPAND, COLLAPSE) else [each])]  # fmt: skip
-
-
-def _of_large_sum(value: ir.Value) -> bool:
-    """Whether a value is a large sum, or computed from one by elementwise ops and reshapes."""
-    before = producer(value)
-    if before is None or is_large_sum(before):
-        return before is not None
-    on = before.name in (EXPAND, COLLAPSE) or is_elementwise(before)
-    return on and any(map(_of_large_sum, before.operands))

@@ -18,6 +18,7 @@ from iree_tuner.kernels.triton_code import (
     code_of,
     compiled,
 )
+from iree_tuner.kernels.triton_scores import MOST_ADDED, added_function, arrays_of, refused
 from iree_tuner.targets import Target
 
 _MULTIPROCESSORS = 132  # of an H100 SXM and an H200
@@ -25,6 +26,7 @@ _AT_ONCE = 2  # workgroups on one, so that one computes powers while the other m
 _LEAST_WIDTH, _WIDEST = 16, 256  # widths of heads; 16 is the least for tensor cores
 _MOST_BATCH = 65_535  # workgroups in y: CUDA C++ Programming Guide, technical specifications
 _READ = ("Q", "K", "V", "BIAS", "K_LATER", "V_LATER")
+_ARRAYS = tuple(f"x{number}" for number in range(MOST_ADDED))
 _WRITTEN = ("out", "parts")
 _OF_BIAS = {**ELEMENTS, "i1": "*i8"}
 _BYTES = {"i1": 1, "f16": 2, "bf16": 2, "f32": 4}
@@ -53,6 +55,8 @@ class TritonAttention(TritonKernel):
             return f"its types are {', '.join((*types.values(), result))}, not f16 or bf16"
         if bias not in _OF_BIAS:
             return f"its bias is {bias}"
+        if reason := refused(problem):
+            return reason
         if not all(_LEAST_WIDTH <= each <= _WIDEST for each in (shape.k1, shape.n)):
             return f"its heads are {shape.k1} and {shape.n} wide, not {_LEAST_WIDTH} to {_WIDEST}"
         if max(math.prod(each.shape) for each in (*problem.inputs, problem.result)) > MOST_VALUES:
@@ -63,6 +67,8 @@ class TritonAttention(TritonKernel):
         shape = _shape(problem)
         causal, at = problem.masks, shape.sources.get("BIAS")
         bias = 0 if at is None else _BYTES[problem.inputs[at].element_type]
+        arrays = () if problem.added is None else arrays_of(problem.added)
+        bias += sum(_BYTES[problem.inputs[each].element_type] for each in arrays)
         found = _variants(shape, causal, bias, scratch_room(problem))
         return tuple(sorted(found, key=lambda each: _misfit(shape, each)))
 
@@ -75,8 +81,11 @@ class TritonAttention(TritonKernel):
         bias = problem.inputs[shape.sources["BIAS"]].element_type if "BIAS" in shape.sources else ""
         own = ELEMENTS[problem.inputs[shape.sources["Q"]].element_type]
         kinds = [_OF_BIAS[bias or "f32"] if name == "BIAS" else own for name in _READ]
+        arrays = () if problem.added is None else arrays_of(problem.added)
+        read = [_OF_BIAS[problem.inputs[each].element_type] for each in arrays]
+        kinds += [*read, *([own] * (MOST_ADDED - len(read)))]
         kinds += [ELEMENTS[problem.result.element_type], ELEMENTS["f32"]]
-        parameters = [*map(str.lower, _READ), *_WRITTEN]
+        parameters = [*map(str.lower, _READ), *_ARRAYS, *_WRITTEN]
         pointers: dict[str, str] = dict(zip(parameters, kinds, strict=True))
         sources = [shape.sources.get(name, -1) for name in _READ]
         constants: dict[str, object] = {
@@ -90,11 +99,13 @@ class TritonAttention(TritonKernel):
             "CLUSTER": splits > 1, "BIASED": bool(bias), "MASKED": bias == "i1", "EARLIER": shape.earlier,
             "SOURCES": tuple(map(sources.index, sources)),
             "STARTS": tuple(shape.starts.get(name, 0) for name in _READ),
+            "ADDED": added_function(problem, shape.m, shape.k2, knobs["bm"], knobs["bk"]),
         }  # fmt: skip
         made = compiled(triton_attention_source.attention, pointers, constants, knobs)
         x, y = -(-shape.m // knobs["bm"]), math.prod(shape.batch)
         written = _WRITTEN if splits > 1 else _WRITTEN[:1]
-        bound = [*map(sources.index, range(len(problem.inputs))), *map(parameters.index, written)]
+        given = [*sources, *arrays]
+        bound = [*map(given.index, range(len(problem.inputs))), *map(parameters.index, written)]
         partial = x * y * _part_bytes(shape, knobs) if splits > 1 else 0
         workgroups = splits * x, y, 1
         return code_of(
@@ -114,7 +125,7 @@ def _shape(problem: Problem) -> AttentionShape:
     alike = [
         at for at, steps in enumerate(zip(*shape.batch_steps.values(), strict=True)) if steps[1:3] == (0, 0)
     ]
-    if shape.m > 1 or problem.masks or not alike:
+    if shape.m > 1 or problem.masks or problem.added is not None or not alike:
         return shape
     most = max(alike, key=lambda at: shape.batch[at])
     rows = {name: (steps[most], shape.steps[name][1]) for name, steps in shape.batch_steps.items()}

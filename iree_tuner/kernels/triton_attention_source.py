@@ -32,11 +32,12 @@ def _joined(early, late, key, step, late_step, within, EARLIER: tl.constexpr, K2
 
 @triton.jit
 def _behind_border(
-    acc, total, largest, x, early, late, early_values, late_values, bias, rows, first, end, M: tl.constexpr,
-    N: tl.constexpr, K1: tl.constexpr, K2: tl.constexpr, IN_K: tl.constexpr, IN_K_LATER: tl.constexpr,
-    IN_V: tl.constexpr, IN_V_LATER: tl.constexpr, IN_BIAS: tl.constexpr, AFTER: tl.constexpr,
-    BEFORE: tl.constexpr, SCALE: tl.constexpr, CAP: tl.constexpr, BK: tl.constexpr, WIDTH: tl.constexpr,
-    WIDTH_V: tl.constexpr, BIASED: tl.constexpr, MASKED: tl.constexpr, EARLIER: tl.constexpr,
+    acc, total, largest, x, early, late, early_values, late_values, bias, more, rows, first, end,
+    M: tl.constexpr, N: tl.constexpr, K1: tl.constexpr, K2: tl.constexpr, IN_K: tl.constexpr,
+    IN_K_LATER: tl.constexpr, IN_V: tl.constexpr, IN_V_LATER: tl.constexpr, IN_BIAS: tl.constexpr,
+    AFTER: tl.constexpr, BEFORE: tl.constexpr, SCALE: tl.constexpr, CAP: tl.constexpr, BK: tl.constexpr,
+    WIDTH: tl.constexpr, WIDTH_V: tl.constexpr, BIASED: tl.constexpr, MASKED: tl.constexpr,
+    EARLIER: tl.constexpr, ADDED: tl.constexpr,
 ):  # fmt: skip
     """Add the blocks of keys from `first` on, some of which are later ones; as `attention` does."""
     keys, depth, columns = tl.arange(0, BK), tl.arange(0, WIDTH), tl.arange(0, WIDTH_V)
@@ -46,8 +47,8 @@ def _behind_border(
         key, within = keys[None, :] + start, (depth < K1)[:, None]
         y = _joined(early, late, key, IN_K[0], IN_K_LATER[0], within, EARLIER, K2)
         powers, shrink, total, largest = _weighed(
-            tl.dot(x, y) * SCALE, total, largest, bias, rows, keys + start, M, K2, AFTER, BEFORE, IN_BIAS,
-            BIASED, MASKED, CAP, BK,
+            tl.dot(x, y) * SCALE, total, largest, bias, more, rows, start, M, K2, AFTER, BEFORE, IN_BIAS,
+            BIASED, MASKED, CAP, BK, ADDED,
         )  # fmt: skip
         key, within = keys[:, None] + start, columns[None, :] < N
         z = _joined(early_values, late_values, key, IN_V[0], IN_V_LATER[0], within, EARLIER, K2)
@@ -57,21 +58,23 @@ def _behind_border(
 
 @triton.jit
 def attention(
-    q, k, v, bias, k_later, v_later, out, parts, BATCH: tl.constexpr, M: tl.constexpr, N: tl.constexpr,
-    K1: tl.constexpr, K2: tl.constexpr, Q: tl.constexpr, K: tl.constexpr, V: tl.constexpr, BIAS: tl.constexpr,
-    K_LATER: tl.constexpr, V_LATER: tl.constexpr, OUT: tl.constexpr, IN_Q: tl.constexpr, IN_K: tl.constexpr,
-    IN_V: tl.constexpr, IN_BIAS: tl.constexpr, IN_K_LATER: tl.constexpr, IN_V_LATER: tl.constexpr,
-    IN_OUT: tl.constexpr, AFTER: tl.constexpr, BEFORE: tl.constexpr, SCALE: tl.constexpr, CAP: tl.constexpr,
-    BM: tl.constexpr, BK: tl.constexpr, WIDTH: tl.constexpr, WIDTH_V: tl.constexpr, SPLITS: tl.constexpr,
-    CLUSTER: tl.constexpr, BIASED: tl.constexpr, MASKED: tl.constexpr, EARLIER: tl.constexpr,
-    SOURCES: tl.constexpr, STARTS: tl.constexpr,
+    q, k, v, bias, k_later, v_later, x0, x1, x2, x3, out, parts, BATCH: tl.constexpr, M: tl.constexpr,
+    N: tl.constexpr, K1: tl.constexpr, K2: tl.constexpr, Q: tl.constexpr, K: tl.constexpr, V: tl.constexpr,
+    BIAS: tl.constexpr, K_LATER: tl.constexpr, V_LATER: tl.constexpr, OUT: tl.constexpr, IN_Q: tl.constexpr,
+    IN_K: tl.constexpr, IN_V: tl.constexpr, IN_BIAS: tl.constexpr, IN_K_LATER: tl.constexpr,
+    IN_V_LATER: tl.constexpr, IN_OUT: tl.constexpr, AFTER: tl.constexpr, BEFORE: tl.constexpr,
+    SCALE: tl.constexpr, CAP: tl.constexpr, BM: tl.constexpr, BK: tl.constexpr, WIDTH: tl.constexpr,
+    WIDTH_V: tl.constexpr, SPLITS: tl.constexpr, CLUSTER: tl.constexpr, BIASED: tl.constexpr,
+    MASKED: tl.constexpr, EARLIER: tl.constexpr, SOURCES: tl.constexpr, STARTS: tl.constexpr,
+    ADDED: tl.constexpr = None,
 ):  # fmt: skip
     """Compute a tile of queries of a head in a workgroup (FlashAttention-2, Dao 2023).
 
     With several `SPLITS`, each workgroup of a cluster writes the result of a part of the keys to `parts`, and
     the last one combines them. `Q` etc. are strides of the batch's loops, `IN_Q` etc. of rows and columns. A
-    query sees `AFTER` keys after its own and `BEFORE` before it, or all. `CAP` is the scores' soft cap. Keys
-    from `EARLIER` on are in `k_later` etc. `SOURCES` are the first parameters of equal arrays, from `STARTS`.
+    query sees `AFTER` keys after its own and `BEFORE` before it. `CAP` is the scores' soft cap, and `ADDED`
+    computes a summand from `x0` etc. Keys from `EARLIER` on are in `k_later` etc. `SOURCES` are the first
+    parameters of equal arrays, from `STARTS`.
     """
     k, v = (q, k)[SOURCES[1]], (q, k, v)[SOURCES[2]]
     late, late_values = (q, k, v, bias, k_later)[SOURCES[4]], (q, k, v, bias, k_later, v_later)[SOURCES[5]]
@@ -83,14 +86,14 @@ def attention(
         tile = tl.num_programs(0) - 1 - tile
         end = min(K2, (tile + 1) * BM + AFTER)
     first = rank * part if BEFORE is None else max(0, (tile * BM - BEFORE) // BK * BK)
-    rows, keys, depth = tile * BM + tl.arange(0, BM), tl.arange(0, BK), tl.arange(0, WIDTH)
-    columns = tl.arange(0, WIDTH_V)
+    rows, keys, columns = tile * BM + tl.arange(0, BM), tl.arange(0, BK), tl.arange(0, WIDTH_V)
+    depth, more = tl.arange(0, WIDTH), (head, tile * BM, x0, x1, x2, x3)
     left = q + offset(head, BATCH, Q) + rows[:, None] * IN_Q[0] + depth[None, :] * IN_Q[1]
     right = k + offset(head, BATCH, K) + depth[:, None] * IN_K[1]
     values = v + offset(head, BATCH, V) + columns[None, :] * IN_V[1]
     x = tl.load(left, mask=(rows[:, None] < M) & (depth[None, :] < K1), other=0.0)
-    largest = tl.full((BM,), -1e38 if BIASED or BEFORE is not None else float("-inf"), tl.float32)
     acc, total = tl.zeros((BM, WIDTH_V), tl.float32), tl.zeros((BM,), tl.float32)
+    largest = tl.full((BM,), -1e38, tl.float32)  # finite, so that hidden scores have powers of 0
     whole: tl.constexpr = K2 if EARLIER == K2 else EARLIER // BK * BK  # blocks of earlier keys only
     right_now = right + (first + keys[None, :]) * IN_K[0]
     values_now = values + (first + keys[:, None]) * IN_V[0]
@@ -98,8 +101,8 @@ def attention(
         here = (keys[None, :] + start < whole) & (depth < K1)[:, None]
         y = _loaded(right_now, here, whole % BK == 0 and K1 == WIDTH)
         powers, shrink, total, largest = _weighed(
-            tl.dot(x, y) * SCALE, total, largest, bias, rows, keys + start, M, whole, AFTER, BEFORE,
-            IN_BIAS, BIASED, MASKED, CAP, BK,
+            tl.dot(x, y) * SCALE, total, largest, bias, more, rows, start, M, whole, AFTER, BEFORE,
+            IN_BIAS, BIASED, MASKED, CAP, BK, ADDED,
         )  # fmt: skip
         here = (keys[:, None] + start < whole) & (columns[None, :] < N)
         z = _loaded(values_now, here, whole % BK == 0 and N == WIDTH_V)
@@ -108,26 +111,25 @@ def attention(
     if EARLIER < K2:
         acc, total, largest = _behind_border(
             acc, total, largest, x, right, late + STARTS[4] + offset(head, BATCH, K_LATER), values,
-            late_values + STARTS[5] + offset(head, BATCH, V_LATER), bias, rows, max(first, whole), end, M, N,
-            K1, K2, IN_K, IN_K_LATER, IN_V, IN_V_LATER, IN_BIAS, AFTER, BEFORE, SCALE, CAP, BK, WIDTH,
-            WIDTH_V, BIASED, MASKED, EARLIER,
+            late_values + STARTS[5] + offset(head, BATCH, V_LATER), bias, more, rows, max(first, whole), end,
+            M, N, K1, K2, IN_K, IN_K_LATER, IN_V, IN_V_LATER, IN_BIAS, AFTER, BEFORE, SCALE, CAP, BK, WIDTH,
+            WIDTH_V, BIASED, MASKED, EARLIER, ADDED,
         )  # fmt: skip
-    out += offset(head, BATCH, OUT) + rows[:, None] * IN_OUT[0] + columns[None, :] * IN_OUT[1]
-    here = (rows[:, None] < M) & (columns[None, :] < N)
-    parts += (head * (tl.num_programs(0) // SPLITS) + tile) * SPLITS * BM * (WIDTH_V + 2)
-    _write(acc, largest, total, out, here, parts, rank, M - tile * BM, BM, WIDTH_V, SPLITS, CLUSTER)
+    out, number = out + offset(head, BATCH, OUT), head * (tl.num_programs(0) // SPLITS) + tile
+    _write(acc, largest, total, out, parts, number, tile, rank, M, N, IN_OUT, BM, WIDTH_V, SPLITS, CLUSTER)
 
 
 @triton.jit
 def _weighed(
-    scores, total, largest, bias, rows, keys, M: tl.constexpr, K2: tl.constexpr, AFTER: tl.constexpr,
+    scores, total, largest, bias, more, rows, start, M: tl.constexpr, K2: tl.constexpr, AFTER: tl.constexpr,
     BEFORE: tl.constexpr, STEPS: tl.constexpr, BIASED: tl.constexpr, MASKED: tl.constexpr, CAP: tl.constexpr,
-    BK: tl.constexpr,
+    BK: tl.constexpr, ADDED: tl.constexpr,
 ):  # fmt: skip
     """The powers of a block's scores, the factor for earlier blocks, the sum of powers, the largest score.
 
     Scores get a soft cap, a bias is added, and those of keys that a query does not see are lowered.
     """
+    keys = tl.arange(0, BK) + start
     if CAP is not None:  # `CAP * tanh`, of half of a score
         scores = CAP - 2 * CAP / (1 + tl.math.exp2(scores))
     if K2 % BK != 0:
@@ -136,6 +138,8 @@ def _weighed(
         scores = tl.where(keys[None, :] <= rows[:, None] + AFTER, scores, float("-inf"))
     if BEFORE is not None:
         scores = tl.where(keys[None, :] + BEFORE >= rows[:, None], scores, float("-inf"))
+    if ADDED is not None:
+        scores += _in_powers_of_two(ADDED(more, rows[:, None], keys[None, :], start))
     if BIASED:
         scores = _biased(scores, bias, rows[:, None], keys[None, :], M, K2, STEPS, MASKED)
     now = tl.maximum(largest, tl.max(scores, 1))
@@ -145,10 +149,17 @@ def _weighed(
 
 @triton.jit
 def _write(
-    acc, largest, total, place, here, parts, rank, used, BM: tl.constexpr, WIDTH_V: tl.constexpr,
-    SPLITS: tl.constexpr, CLUSTER: tl.constexpr,
+    acc, largest, total, out, parts, number, tile, rank, M: tl.constexpr, N: tl.constexpr,
+    STEPS: tl.constexpr, BM: tl.constexpr, WIDTH_V: tl.constexpr, SPLITS: tl.constexpr, CLUSTER: tl.constexpr,
 ):  # fmt: skip
-    """Write the result of a tile with `used` rows, by the last workgroup of a cluster if keys are split."""
+    """Write the result of a head's tile, by the last workgroup of a cluster if keys are split.
+
+    `number` is that of the tile among those of all heads.
+    """
+    rows, columns, used = tile * BM + tl.arange(0, BM), tl.arange(0, WIDTH_V), M - tile * BM
+    place = out + rows[:, None] * STEPS[0] + columns[None, :] * STEPS[1]
+    here = (rows[:, None] < M) & (columns[None, :] < N)
+    parts += number * SPLITS * BM * (WIDTH_V + 2)
     if SPLITS == 1:
         tl.store(place, (acc / total[:, None]).to(place.dtype.element_ty), mask=here)
     else:
@@ -169,9 +180,14 @@ def _biased(
         seen = tl.load(pointers, mask=within, other=1) != 0
         return tl.where(seen, scores, -1e38)
     else:  # noqa: RET505 (as above)
-        added = tl.load(pointers, mask=within, other=0.0).to(tl.float32)
-        finite = tl.maximum(added * 1.4426950408889634, -1e38)
-        return scores + tl.where(added == float("-inf"), added, finite)
+        return scores + _in_powers_of_two(tl.load(pointers, mask=within, other=0.0).to(tl.float32))
+
+
+@triton.jit
+def _in_powers_of_two(added):
+    """A summand of scores, in units of log(2). Finite values stay finite."""
+    finite = tl.maximum(added * 1.4426950408889634, -1e38)
+    return tl.where(added == float("-inf"), added, finite)
 
 
 @triton.jit

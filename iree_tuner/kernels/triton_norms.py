@@ -27,7 +27,7 @@ NAME = "nest"
 TYPES = {"f16": "tl.float16", "bf16": "tl.bfloat16", "f32": "tl.float32", "i1": "tl.int1"}
 """Triton's names of the types of terms."""
 
-_IMPORTS = (
+IMPORTS = (
     "import triton", "import triton.language as tl", "from triton.language.extra import libdevice",
 )  # fmt: skip
 _WIDE = "tl.float32"
@@ -99,7 +99,7 @@ class _Writer:
     def source(self, inputs: int) -> str:
         tiles, terms = self.tiles, range(len(self.nest.terms))
         pointers = ", ".join([*(f"x{number}" for number in range(inputs)), "out"])
-        head = [*_IMPORTS]
+        head = [*IMPORTS]
         head += ["", "", "@triton.jit", f"def {NAME}({pointers}):"]
         self._write("number = tl.program_id(0)")
         self._write(f"part = number % {tiles.parts}")
@@ -231,7 +231,7 @@ class _Writer:
         elif term.op.startswith(REDUCED):
             value = self._reduced(term, self._name("v", term.of[0], place), place)
         else:
-            value = _value(term, [self._name("v", each, place) for each in term.of])
+            value = value_of(term, [self._name("v", each, place) for each in term.of])
         self._write(f"{self._name('v', number, place)} = {value}")
 
     def _reduced(self, term: FormulaTerm, of: str, place: int) -> str:
@@ -270,7 +270,7 @@ class _Writer:
         return " + ".join(parts)
 
 
-def _value(term: FormulaTerm, of: Sequence[str]) -> str:
+def value_of(term: FormulaTerm, of: Sequence[str]) -> str:
     """The expression of a constant or a scalar op, of these operands."""
     kind = TYPES[term.element]
     if term.op == CONSTANT:
@@ -347,10 +347,14 @@ def function_of(nest: Nest, inputs: int) -> tuple[Any, NestTiles]:
     """The function in Triton that computes a nest with this number of inputs, and its tiles."""
     merged = nest.merged()
     tiles = tiles_of(merged)
-    text = source_of(merged, tiles, inputs)
+    return function_from(source_of(merged, tiles, inputs), NAME), tiles
+
+
+def function_from(text: str, name: str) -> Any:  # noqa: ANN401 - Triton has no types
+    """The function of that name in the text of a module."""
     # Triton reads the function's source by its file's name, as the interpreter of Python has it.
-    file = f"<{NAME} {hashlib.sha256(text.encode()).hexdigest()[:16]}>"
+    file = f"<{name} {hashlib.sha256(text.encode()).hexdigest()[:16]}>"
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
     space: dict[str, Any] = {}
     exec(compile(text, file, "exec"), space)
-    return space[NAME], tiles
+    return space[name]

@@ -8,7 +8,8 @@ import numpy as np
 from kernels.after_abi import found_by
 
 from iree_tuner.kernels.kernel import Problem
-from iree_tuner.kernels.split_sums import find_normalizing, find_sums
+from iree_tuner.kernels.normalizing import find_normalizing
+from iree_tuner.kernels.split_sums import find_sums
 
 EPSILON = 1e-5
 

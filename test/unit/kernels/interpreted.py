@@ -1,11 +1,15 @@
 """The source of the attention kernel, run by Triton's interpreter, beside the definition."""
 
 import math
+from pathlib import Path
 
 import numpy as np
+from attentions_added import ADDED, given_to
 from interpreted_tensors import Tensor
+from kernels.test_attention_sites import KERNEL, found, results
 
-from iree_tuner.kernels import triton_attention_source
+from iree_tuner.kernels import triton_attention, triton_attention_source
+from iree_tuner.targets import parse_target
 
 CASES = (
     (100, 77, 1, None, 1, "", 0), (64, 128, 1, None, 1, "", 0), (100, 100, 2, 0, 1, "", 0),
@@ -63,13 +67,13 @@ for m, keys, shared, after, splits, kind, late, before in every:
     strides |= {"K": key, "V": key, "K_LATER": last, "V_LATER": last}
     inner |= dict.fromkeys(("IN_K_LATER", "IN_V_LATER"), (width, 1))
     triton_attention_source.attention[(math.ceil(m / 64) * splits, batch * heads, 1)](
-        *map(Tensor, (q, *earlier, bias, *later, out, parts)), BATCH=(batch, heads // shared, shared), M=m,
-        N=width, K1=width, K2=keys, **strides, **inner, IN_BIAS=steps[2:], AFTER=after, BEFORE=before,
+        *map(Tensor, (q, *earlier, bias, *later, *[bias] * 4, out, parts)),
+        BATCH=(batch, heads // shared, shared), M=m, N=width, K1=width, K2=keys, **strides, **inner,
+        IN_BIAS=steps[2:], AFTER=after, BEFORE=before,
         SCALE=(0.25 / CAP if kind == "capped" else 0.125) * math.log2(math.e),
         CAP=CAP * math.log2(math.e) if kind == "capped" else None, BM=64, BK=32, WIDTH=64, WIDTH_V=64,
         SPLITS=splits, CLUSTER=False, BIASED=kind not in ("", "capped"), MASKED=kind == "mask",
-        EARLIER=early, SOURCES=(0, 1, 2, 3, 4, 5),
-        STARTS=(0,) * 6,
+        EARLIER=early, SOURCES=(0, 1, 2, 3, 4, 5), STARTS=(0,) * 6,
     )  # fmt: skip
     k, v = (np.repeat(each.astype(float), shared, axis=2) for each in (k, v))
     scores = 0.125 * np.einsum("bmhd,bkhd->bhmk", q.astype(float), k)
@@ -91,7 +95,7 @@ for sources in ((0, 0, 0), (0, 1, 1)):
     given = [q, *(np.full(1, np.nan, np.float16) if source == 0 else whole for source in sources[1:])]
     none = np.zeros(1, np.float32)
     triton_attention_source.attention[(math.ceil(m / 64), 1, 1)](
-        *map(Tensor, (*given, none, none, none, out, none)), BATCH=(1,), M=m, N=width, K1=width, K2=m,
+        *map(Tensor, (*given, *[none] * 7, out, none)), BATCH=(1,), M=m, N=width, K1=width, K2=m,
         **dict.fromkeys(("Q", "K", "V", "OUT", "BIAS", "K_LATER", "V_LATER"), (0,)),
         **dict.fromkeys(("IN_BIAS", "IN_K_LATER", "IN_V_LATER"), (0, 0)),
         **{f"IN_{name}": (1 + 3 * width, 1) for name in ("Q", "K", "V")}, IN_OUT=(width, 1), AFTER=None,
@@ -105,3 +109,37 @@ for sources in ((0, 0, 0), (0, 1, 1)):
     weights = np.exp(0.125 * q @ k.T)
     wanted = weights / weights.sum(-1, keepdims=True) @ v
     assert np.abs(out - wanted).max() < 1e-3, sources
+
+
+class MadeError(Exception):
+    """What the kernel would compile: its function, parameters and constants."""
+
+
+def keep(*made):
+    raise MadeError(*made)
+
+
+triton_attention.compiled = keep
+CUDA = parse_target("cuda:sm_89")
+for name in ADDED:
+    site = found((Path(__file__).parent / "attentions" / f"{name}.mlir").read_text())
+    given, problem = given_to(site), site.problem
+    for knobs in KERNEL.variants(problem, CUDA)[:: 1 + len(KERNEL.variants(problem, CUDA)) // 6]:
+        try:
+            KERNEL.make(problem, CUDA, knobs)
+        except MadeError as made:
+            function, pointers, constants, _ = made.args
+        sources = constants["SOURCES"]
+        shape = triton_attention.attention_shape(problem)
+        read = [shape.sources.get(each, 0) for each in triton_attention._READ]
+        more = triton_attention.arrays_of(problem.added)
+        read += [*more, *[0] * (4 - len(more))]
+        out = np.full(problem.result.shape, np.nan, np.float16)
+        tiles = -(-shape.m // knobs["bm"]) * math.prod(shape.batch)
+        parts = np.full(tiles * knobs["splits"] * knobs["bm"] * (16 + 2), np.nan, np.float32)
+        grid = (-(-shape.m // knobs["bm"]) * knobs["splits"], math.prod(shape.batch), 1)
+        arrays = [np.ascontiguousarray(given[each]) for each in read]
+        constants["CLUSTER"] = False
+        function[grid](*map(Tensor, (*arrays, out, parts)), **constants)
+        wanted = results(site.case, given)
+        assert np.abs(out - wanted).max() < 4e-3, (name, knobs)

@@ -16,6 +16,7 @@ from kernels.group_norms import EPSILON, Norm, expected, problems, statistics
 from kernels.interpreted_tensors import KNOWN, Tensor
 from kernels.random_chains import random_chain
 
+from iree_tuner.kernels import normalizing
 from iree_tuner.kernels import split_sums as chains
 from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
 from iree_tuner.kernels.nest import Access, Nest
@@ -128,7 +129,7 @@ def check_rows():
     """Norms of rows, as Triton's interpreter computes them, beside the program in f32."""
     folder = Path(__file__).parent / "norms"
     for name in ("layer_norm", "modulated", "heads", "softmax", "residual"):
-        (site,) = found_by(chains.find_normalizing, (folder / f"{name}.mlir").read_text())
+        (site,) = found_by(normalizing.find_normalizing, (folder / f"{name}.mlir").read_text())
         rng = np.random.default_rng(0)
         shapes = [each.shape for each in site.problem.inputs]
         given = [rng.standard_normal(shape).astype(np.float16) for shape in shapes]

@@ -10,9 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from amounts import ALL, some
+from attentions_added import ADDED, given_to
 from kernels.test_attention_sites import KERNEL, found, needs_triton, results
 from problems import sites_in
 
+from iree_tuner.kernels.c_attention import CAttention
 from iree_tuner.kernels.kernel import KernelError
 from iree_tuner.targets import parse_target
 
@@ -205,3 +207,24 @@ def test_a_kernel_refuses_other_targets() -> None:
     problem = site_of("grouped").problem
     with pytest.raises(KernelError, match="does not compute"):
         KERNEL.make(problem, parse_target("llvm-cpu:host"), KERNEL.variants(problem, CUDA)[0])
+
+
+@pytest.mark.parametrize("name", ADDED)
+def test_what_several_arrays_add_to_scores_is_no_array_of_its_own(name: str) -> None:
+    """Distances times slopes, places in images, masks over biases, windows: nothing has as many values."""
+    site = site_of(name)
+    problem = site.problem
+    assert len(problem.inputs) == 3 + ADDED[name]
+    assert KERNEL.refuses(problem) == ""
+    assert CAttention().refuses(problem)
+    given = given_to(site)
+    wanted = results(site.case, given).astype(np.float64)
+    assert np.abs(results(site.alone, given) - wanted).max() < 4e-3
+    other = replace(problem.inputs[-1], element_type="i8")
+    refused = KERNEL.refuses(replace(problem, inputs=(*problem.inputs[:-1], other)))
+    assert refused.startswith("it adds ")
+    assert "i8" in refused
+    if not KERNEL.missing():
+        for knobs in KERNEL.variants(problem, CUDA)[:2]:
+            code = KERNEL.make(problem, CUDA, knobs)
+            assert code.data.count(b".param .u64 .ptr .global") == len(given) + 1

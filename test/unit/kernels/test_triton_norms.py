@@ -23,8 +23,9 @@ from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
 from iree_tuner.kernels.fused_op import FusedOps
 from iree_tuner.kernels.kernel import KernelError
 from iree_tuner.kernels.nest import WORKGROUPS, Access, Nest, tiles_of
+from iree_tuner.kernels.normalizing import find_normalizing
 from iree_tuner.kernels.source import Competitors, chains_in, each_once, make_norms, norms_in, outlook_of
-from iree_tuner.kernels.split_sums import find_chains, find_normalizing
+from iree_tuner.kernels.split_sums import find_chains
 from iree_tuner.kernels.triton_norms import TritonNorms, function_of
 from iree_tuner.targets import Target, parse_target
 from iree_tuner.tuning.lab import Lab

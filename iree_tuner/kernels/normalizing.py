@@ -1,0 +1,302 @@
+"""Ops that normalise: rows with their reductions, groups by large sums; and moves before convolutions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+from iree.compiler import ir
+
+from iree_tuner.kernels.epilogue import producer, unary_of
+from iree_tuner.kernels.fused_op import plan_of, reduction_of, workload_of
+from iree_tuner.kernels.kernel import Problem
+from iree_tuner.kernels.moved import NotIndexableError
+from iree_tuner.kernels.moves import (
+    COLLAPSE,
+    EXPAND,
+    JOINS,
+    SLICE,
+    is_elementwise,
+    is_move,
+    is_source,
+    repeats,
+)
+from iree_tuner.kernels.nest import MOST_IN_ROW, Nest
+from iree_tuner.kernels.planned_nest import nest_of
+from iree_tuner.kernels.site import Site, array_of, case_of, function_of
+from iree_tuner.kernels.split_sums import (
+    LEAST_ELEMENTS,
+    MOST_INPUTS,
+    OpsOfBlock,
+    computed_before,
+    epilogues_of,
+    gathered,
+    is_large_sum,
+    places_before,
+    site_of_plan,
+    top,
+)
+from iree_tuner.ops.convolution import Convolution
+from iree_tuner.ops.structure import indexing_maps, iterators
+
+OP = "normalize"
+"""The op of workloads of `find_normalizing`."""
+
+_MOST_SMALLER = 8  # ops on a smaller operand, one after the other, that a norm of rows repeats
+_WIDE = 64  # elements: the compiler's tiles suit loops of multiples of this
+_VERY_LARGE = 1 << 21  # elements of a result
+_NARROW = 16  # elements that follow each other, for which the compiler's transposes are slow
+_READS_LATER = ("tensor.pad", "hal.tensor.export", "hal.tensor.alias")
+
+
+def find_normalizing(
+    blocks: Sequence[OpsOfBlock], larger: Mapping[ir.Operation, bytes] = MappingProxyType({})
+) -> list[Site]:  # fmt: skip
+    """Ops of blocks that normalize by sums, in program order, after those that enlarge arrays.
+
+    `larger` has ops of other problems, each with its case. Norms of rows include the reductions along rows.
+    Other sites do not include the large sums that they normalize by.
+
+    A site has all elementwise ops of the same size before its last one. Values that sums read, too, are
+    computed again instead of read. Vectors that are repeated are read as they are.
+    """
+    found: list[Site] = []
+    for block in blocks:
+        found += [site for op in block.ops if (site := _moving_site(op, block.once)) is not None]
+        once = {op for op in block.once if not any(repeats(op, at) for at in range(len(op.operands)))}
+        kept = block.epilogues | once
+        found += _row_sites(block, epilogues_of(block.ops, products=True) | once, larger)
+        ends = [each for each in block.ops if each not in kept and _ends(each, kept)]
+        kept |= set(ends)
+        sites = [_normalizing_site(each, kept) for each in ends]
+        found.extend(each for each in sites if each is not None)
+    return found
+
+
+def _row_sites(
+    block: OpsOfBlock, kept: Collection[ir.Operation], larger: Mapping[ir.Operation, bytes]
+) -> list[Site]:
+    """Norms of rows with their reductions, such as layer norms and softmaxes; those of most ops first.
+
+    A value that several of them read, such as a residual, may be the end of another one.
+    """
+    waiting = [op for op in block.ops if _ends_row(op, kept)]
+    tried, found = set[ir.Operation](), list[tuple[int, int, Site]]()
+    while waiting:
+        op = waiting.pop()
+        if op in tried or op in kept or not is_elementwise(op) or is_source(op):
+            continue
+        tried.add(op)
+        values, every, site = _row_site(op, block, kept)
+        if site is not None:
+            reductions = [each for each in every if each in block.roots and not is_elementwise(each)]
+            roots = tuple(block.roots[each] for each in reductions)
+            own = replace(site, within=larger.get(op, b""), roots=roots)
+            found.append((-len(every), block.place[op], own))
+            waiting += [each for each in map(producer, values) if each is not None]
+    return [site for _, _, site in sorted(found, key=lambda each: each[:2])]
+
+
+def _ends_row(op: ir.Operation, kept: Collection[ir.Operation]) -> bool:
+    """Whether an op is elementwise on rows, and others than such ops use its result."""
+    if op in kept or not is_elementwise(op) or is_source(op):
+        return False
+    shape = ir.RankedTensorType(op.result.type).shape
+    return bool(shape) and not all(_in_row(use.owner.operation, shape, kept) for use in op.result.uses)
+
+
+def _row_site(
+    op: ir.Operation, block: OpsOfBlock, kept: Collection[ir.Operation]
+) -> tuple[list[ir.Value], list[ir.Operation], Site | None]:
+    """The inputs, the ops and the site of a norm of rows that ends with an op; no site if there is none."""
+    shape = ir.RankedTensorType(op.result.type).shape
+    unfit = len(shape) < 2 or shape[-1] > MOST_IN_ROW
+    if unfit or any(each.name in (*JOINS, SLICE) for each in _users_of(op)):  # a chain has its ops
+        return [], [], None
+    ops = _without_epilogues(_row_before(op, block, kept), kept, shape[-1])
+    values, every = gathered(ops)
+    reductions = sum(reduction_of(each, shape[-1]) is not None for each in ops)
+    least = 1 if _size(op.result) >= LEAST_ELEMENTS else 2  # each of which is a dispatch of the compiler's
+    if reductions < least or not 0 < len(values) <= MOST_INPUTS:
+        return [], [], None
+    try:
+        nest = nest_of(plan_of(every, op.result, rows=True), values)
+    except NotIndexableError:
+        return [], [], None
+    if nest is None or nest.row is None or not {each.strides[-1] for each in nest.accesses} <= {0, 1}:
+        return [], [], None
+    arrays, case = tuple(map(array_of, values)), case_of(values, every)
+    problem = Problem(workload_of(op.result.type, OP), arrays, array_of(op.result), fused=case, nest=nest)
+    return values, every, Site(problem, case, function_of(op))
+
+
+def _in_row(user: ir.Operation, shape: Sequence[int], kept: Collection[ir.Operation]) -> bool:
+    """Whether a user of a row's values goes on with it."""
+    if reduction_of(user, shape[-1]):
+        return True
+    same = is_elementwise(user) and ir.RankedTensorType(user.result.type).shape == shape
+    return same and user not in kept
+
+
+def _row_before(
+    last: ir.Operation, block: OpsOfBlock, kept: Collection[ir.Operation]
+) -> list[ir.Operation]:  # fmt: skip
+    """The ops that compute rows: elementwise ops, reductions along rows and what is computed of them.
+
+    Values as large as the result that have other uses are read. Ops that widen such values, and a few on
+    smaller operands one after the other, such as the scale that modulates a norm, are computed again.
+    """
+    size, row, place = _size(last.result), ir.RankedTensorType(last.result.type).shape[-1], block.place
+    steps, waiting = {last: 0}, places_before(last, place)
+    while waiting:  # the latest first: all users of an op come before it
+        latest = max(waiting)
+        waiting.remove(latest)
+        op = block.ops[latest]
+        follows = op.name in (EXPAND, COLLAPSE, SLICE) or is_elementwise(op) or reduction_of(op, row)
+        if op in kept or is_source(op) or not follows:
+            continue
+        users = [top(use.owner.operation, place) for use in op.result.uses]
+        small = _size(op.result) < size
+        smaller = max((steps[each] for each in users if each in steps), default=0) + small
+        again = smaller <= _MOST_SMALLER if small else _widens(op)
+        if again or all(each in steps for each in users):
+            steps[op] = smaller if small else 0
+            waiting |= places_before(op, place)
+    return sorted(steps, key=place.__getitem__)
+
+
+def _without_epilogues(
+    ops: Sequence[ir.Operation], kept: Collection[ir.Operation], row: int
+) -> list[ir.Operation]:  # fmt: skip
+    """The ops of rows without those of no reduction that may join a product before them."""
+    rows, joins, size = set[ir.Operation](), set[ir.Operation](), _size(ops[-1].result)
+    for op in ops:
+        before = [each for each in map(producer, op.operands) if each is not None]
+        if reduction_of(op, row) or not rows.isdisjoint(before):
+            rows.add(op)
+        elif (
+            _size(op.result) == size
+            and not _widens(op)
+            and any(
+                each in joins or (each not in ops and _size(each.result) == size and _makes_sums(each, kept))
+                for each in before
+            )
+        ):
+            joins.add(op)
+    left, waiting = set[ir.Operation](), [ops[-1]]
+    while waiting:
+        op = waiting.pop()
+        if op in ops and op not in left and op not in joins:
+            left.add(op)
+            waiting += [each for each in map(producer, op.operands) if each is not None]
+    return [each for each in ops if each in left]
+
+
+def _widens(op: ir.Operation) -> bool:
+    """Whether an op only widens or copies elements of one array."""
+    found = unary_of(op.result)
+    return found is not None and found.in_order and (found.copies or found.body == ["arith.extf"])
+
+
+def _makes_sums(op: ir.Operation, kept: Collection[ir.Operation]) -> bool:
+    sums = op.name.startswith("linalg.") and bool(indexing_maps(op)) and "reduction" in iterators(op)
+    return sums or op in kept
+
+
+def _ends(op: ir.Operation, kept: Collection[ir.Operation]) -> bool:
+    """Whether an op is large and elementwise, and others than such ops and large sums use its result."""
+    if not is_elementwise(op) or is_source(op) or _size(op.result) < LEAST_ELEMENTS:
+        return False
+    return not all(_goes_on(use.owner.operation, _size(op.result), kept) for use in op.result.uses)
+
+
+def _goes_on(user: ir.Operation, size: int, kept: Collection[ir.Operation]) -> bool:
+    if user.name in (EXPAND, COLLAPSE):
+        return all(_goes_on(use.owner.operation, size, kept) for use in user.result.uses)
+    if is_elementwise(user):
+        return user not in kept and _size(user.result) == size
+    return is_large_sum(user)
+
+
+def _size(value: ir.Value) -> int:
+    return math.prod(ir.RankedTensorType(value.type).shape)
+
+
+def _normalizing_site(op: ir.Operation, kept: Collection[ir.Operation]) -> Site | None:
+    ops = computed_before(op.result, kept, small=True)
+    values, every = gathered(ops)
+    few = [each for each in values if _size(each) < _size(op.result)]
+    if len(values) > MOST_INPUTS or not any(map(_of_large_sum, few)):
+        return None
+    try:
+        plan = plan_of(every, op.result)
+    except NotIndexableError:
+        return None
+    nest = nest_of(plan, values)
+    if nest is None:
+        return None
+    merged = nest.merged()
+    # Operands repeat along the innermost loop, a narrow group, and none is transposed.
+    steps = {each.strides[-1] for each in merged.accesses}
+    if len(merged.sizes) < 2 or steps != {0, 1} or merged.sizes[-1] % _WIDE == 0:
+        return None
+    return site_of_plan(plan, values, every, nest, OP)
+
+
+def _moving_site(op: ir.Operation, once: Collection[ir.Operation]) -> Site | None:
+    """The site of moves that make a large array for a convolution, of a smaller one or of narrow parts.
+
+    These are nearest upsampling, and pixels from channels. The compiler's code for them takes several times
+    as long as memory does.
+    """
+    if op in once or not is_elementwise(op) or _size(op.result) < _VERY_LARGE or not is_move(op):
+        return None
+    if not all(each.name in _READS_LATER or Convolution().describe(each) for each in _users_of(op)):
+        return None
+    value, ops = op.result, list[ir.Operation]()
+    while (before := producer(value)) is not None and (before.name in (EXPAND, COLLAPSE) or _copies(before)):
+        value, ops = before.operands[0], [before, *ops]
+    values, every = gathered(ops)
+    if not values:
+        return None
+    try:
+        plan = plan_of(every, op.result)
+    except NotIndexableError:
+        return None
+    nest = nest_of(plan, values)
+    along = nest is not None and {each.strides[-1] for each in nest.merged().accesses} <= {0, 1}
+    fits = along if _size(value) * 2 <= _size(op.result) else nest is not None and _interleaves(nest.merged())
+    return site_of_plan(plan, values, every, nest, OP) if fits else None
+
+
+def _interleaves(nest: Nest) -> bool:
+    """Whether neighbors in an array become neighbors of others, a few at a time."""
+    sizes = [
+        size for each in nest.accesses for size, stride in zip(nest.sizes[:-1], each.strides, strict=False)
+        if stride == 1
+    ]  # fmt: skip
+    return bool(sizes) and min(sizes) < _NARROW
+
+
+def _copies(op: ir.Operation) -> bool:
+    """Whether an op copies elements of one array, for one user."""
+    one = len(op.operands) == 2 and isinstance(op.operands[0].type, ir.RankedTensorType)
+    return one and is_elementwise(op) and is_move(op) and len(list(op.result.uses)) == 1
+
+
+def _users_of(op: ir.Operation) -> list[ir.Operation]:
+    """The users of an op's result, behind reshapes."""
+    users = [use.owner.operation for use in op.result.uses]
+    return [more for each in users
+            for more in (_users_of(each) if each.name in (EXPAND, COLLAPSE) else [each])]  # fmt: skip
+
+
+def _of_large_sum(value: ir.Value) -> bool:
+    """Whether a value is a large sum, or computed from one by elementwise ops and reshapes."""
+    before = producer(value)
+    if before is None or is_large_sum(before):
+        return before is not None
+    on = before.name in (EXPAND, COLLAPSE) or is_elementwise(before)
+    return on and any(map(_of_large_sum, before.operands))
