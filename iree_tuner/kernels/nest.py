@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -10,6 +11,9 @@ from iree_tuner.kernels.formula import Formula
 
 INSIDE, OUTSIDE = "inside", "outside"
 """Terms that test a range."""
+
+PLACE = "place"
+"""A term that is the index of a range."""
 
 REDUCED = "row "
 """In front of a scalar op's name: the term is what the op makes of all elements of a row, and of a value."""
@@ -50,7 +54,7 @@ class Nest:
         sizes: size of each loop, outermost first.
         accesses: what the loops read.
         terms: the computation. The input of a term `input` is the number of an access; it is read only where
-            the terms that it is `of` are true. The input of a term `INSIDE` is the number of a range.
+            the terms that it is `of` are true. The input of a term `INSIDE` or `PLACE` is that of a range.
         written: the stride of each loop in the result; None for loops that are summed over.
         ranges: what terms test.
         row: the number of the first of the innermost loops that are a row, if terms are reduced along it;
@@ -218,10 +222,11 @@ def _tiles_of_elements(nest: Nest) -> NestTiles:
     """Tiles of lanes, which are next to each other in the result, and of rows, the next outer loop.
 
     A workgroup reads and computes once what is the same for all its rows. Several loops are lanes, if the
-    innermost one is no multiple of a vector, or if tiles of it would be filled badly.
+    innermost one is no multiple of a vector, if tiles of it would be filled badly, or if it and the next one
+    are too short for a tile.
     """
     first = len(nest.sizes) - 1
-    while first > 0 and not _fits(math.prod(nest.sizes[first:])):
+    while first > 0 and not (_fits(math.prod(nest.sizes[first:])) and _fills(nest.sizes, first)):
         first -= 1
     size = math.prod(nest.sizes[first:])
     lanes = Axis(tuple(range(first, len(nest.sizes))), size, _lanes(size))
@@ -249,6 +254,12 @@ def _stepped(axes: tuple[Axis, ...]) -> int:
 
 def _fits(size: int) -> bool:
     return size % _VECTOR == 0 and _waste(size, _lanes(size)) <= _MOST_WASTE
+
+
+def _fills(sizes: Sequence[int], first: int) -> bool:
+    """Whether lanes from a loop on, and rows of the loop before it, have half a tile's elements."""
+    lanes = _lanes(math.prod(sizes[first:]))
+    return lanes * min(_WRITTEN // lanes, power_of_two(sizes[first - 1])) * 2 >= _WRITTEN
 
 
 def _lanes(size: int) -> int:

@@ -13,21 +13,23 @@ from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
 from iree_tuner.kernels.fused_op import Computed, Element, FusedPlan, Read, Reduced, Select, Test
 from iree_tuner.kernels.moved import LoopSum, NotIndexableError, SplitLoop
 from iree_tuner.kernels.moves import Indices
-from iree_tuner.kernels.nest import INSIDE, OUTSIDE, REDUCED, Access, Nest, Range
+from iree_tuner.kernels.nest import INSIDE, OUTSIDE, PLACE, REDUCED, Access, Nest, Range
 from iree_tuner.ops.element_type import ElementType
 
 _Where = tuple[int, ...]
 """Numbers of the terms that are true where an element is used."""
 
-COMPARISON = "arith.cmpf"
-"""The scalar op whose terms have the number of a predicate as their value."""
+COMPARISON, OF_INTEGERS = COMPARISONS = "arith.cmpf", "arith.cmpi"
+"""The scalar ops whose terms have the number of a predicate as their value."""
 
 
 def nest_of(
     plan: FusedPlan, inputs: Sequence[ir.Value], kept: Sequence[int] | None = None,
-    zeros: Sequence[ir.Value] = (),
+    zeros: Sequence[ir.Value] = (), places: bool = False,
 ) -> Nest | None:  # fmt: skip
     """The loops of a plan with these inputs of its graph; None if it uses the numbers of loops.
+
+    With `places`, it may: they are terms.
 
     The loops of the last dimension are a row if the plan has reductions.
 
@@ -41,7 +43,7 @@ def nest_of(
     for loop in reversed(order):
         written[loop] = stride
         stride *= loops[loop].size
-    walk = _Nest(loops, inputs, zeros)
+    walk = _Nest(loops, inputs, zeros, places)
     try:
         last = walk.term_of(plan.element)
     except NotIndexableError:
@@ -62,6 +64,7 @@ class _Nest:
     loops: Sequence[SplitLoop]
     inputs: Sequence[ir.Value]
     zeros: Sequence[ir.Value] = ()
+    places: bool = False
     accesses: list[Access] = field(default_factory=list[Access])
     ranges: list[Range] = field(default_factory=list[Range])
     terms: list[FormulaTerm] = field(default_factory=list[FormulaTerm])
@@ -76,9 +79,9 @@ class _Nest:
             match element:
                 case Read(value, index):
                     found = self._read(value, index, where)
-                case Computed(op, operands, _):
+                case Computed(op, operands, at):
                     of = {number: self.term_of(each, where) for number, each in operands.items()}
-                    found = self._computed(op, of)
+                    found = self._computed(op, of, at)
                 case Select(loop, elements):
                     found = self._chosen(LoopSum.of(0, {loop: 1}), elements, where)
                 case Test(ranges, inside, outside):
@@ -118,6 +121,12 @@ class _Nest:
     def _inside(self, index: LoopSum, first: int, end: int) -> int:
         self.ranges.append(Range(*self._along((index,), [1], clamps=False), first, end))
         return self._add(FormulaTerm(INSIDE, "i1", input=len(self.ranges) - 1))
+
+    def _place(self, index: LoopSum) -> int:
+        if not self.places:
+            raise NotIndexableError("it uses the number of an iteration")
+        self.ranges.append(Range(*self._along((index,), [1], clamps=False), 0, 0))
+        return self._add(FormulaTerm(PLACE, "index", input=len(self.ranges) - 1))
 
     def _select(self, test: int, inside: int, outside: int) -> int:
         return self._add(FormulaTerm("arith.select", self.terms[inside].element, (test, inside, outside)))
@@ -159,19 +168,20 @@ class _Nest:
         found = None if op is None else op.attributes["value"]
         if isinstance(found, ir.DenseElementsAttr):
             found = found.get_splat_value()
-        if not isinstance(found, ir.FloatAttr):
+        if not isinstance(found, ir.FloatAttr) and not (self.places and isinstance(found, ir.IntegerAttr)):
             raise NotIndexableError("a constant is no floating-point number")
-        return self._add(FormulaTerm(CONSTANT, _element(value), value=found.value))
+        return self._add(FormulaTerm(CONSTANT, _element(value), value=float(found.value)))
 
-    def _computed(self, op: ir.Operation, of: dict[int, int]) -> int:
+    def _computed(self, op: ir.Operation, of: dict[int, int], at: Indices) -> int:
         block = op.regions[0].blocks[0]
         known: dict[ir.Value, int] = {block.arguments[number]: term for number, term in of.items()}
         *steps, last = (each.operation for each in block.operations)
         for step in steps:
             if step.name == "linalg.index":
-                raise NotIndexableError("it uses the number of an iteration")
+                known[step.result] = self._place(at[ir.IntegerAttr(step.attributes["dim"]).value])
+                continue
             operands = tuple(known[each] if each in known else self._constant(each) for each in step.operands)
-            value = step.attributes["predicate"] if step.name == COMPARISON else None
+            value = step.attributes["predicate"] if step.name in COMPARISONS else None
             number = float(ir.IntegerAttr(value).value) if value is not None else 0.0
             known[step.result] = self._add(FormulaTerm(step.name, _element(step.result), operands, number))
         return known[last.operands[0]]

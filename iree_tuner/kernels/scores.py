@@ -54,7 +54,7 @@ class Added:
         `names` are of the dimensions of the scores after it, `sizes` of the names. Of a name, the nest may
         have several loops.
         """
-        nest = nest_of(self.plan, self.inputs, zeros=(self.score,))
+        nest = nest_of(self.plan, self.inputs, zeros=(self.score,), places=True)
         dimensions = [
             [loop.size for loop in self.plan.loops if loop.dimension == at] for at in range(len(names))
         ]
@@ -117,10 +117,11 @@ def added_to(scores: ir.Value) -> Iterator[Added]:
 
 
 def _graph(scores: ir.Value) -> tuple[list[ir.Operation], list[ir.Value]]:
-    """The ops that compute as many values as there are scores, and what widens or repeats smaller arrays.
+    """The ops that compute as many values as there are scores, or that widen or repeat smaller arrays.
 
-    Also the arrays that these read. Transposes are no part of it: a product can write what it computes
-    transposed, and keys that are next to each other are read fastest.
+    Also those that compute something of positions alone, and the arrays that all of them read. Transposes are
+    no part of it: a product can write what it computes transposed, and keys that are next to each other are
+    read fastest.
     """
     ops, arrays, size = list[ir.Operation](), dict[ir.Value, None](), _count(scores)
     left = [scores]
@@ -142,11 +143,23 @@ def _is_followed(op: ir.Operation, size: int) -> bool:
         return True
     if not is_elementwise(op):
         return False
+    if _of_positions(op):
+        return True
     if _count(op.result) == size:
         return body_of(op) != CAPS
     moved = moved_by(op)
     own = [each for each in moved or () if each is not None]
     return body_of(op) == "arith.extf" if moved is None else own == sorted(own)
+
+
+def _of_positions(op: ir.Operation, most: int = 8) -> bool:
+    """Whether an op computes its result from the numbers of loops and from constants alone."""
+    if is_source(op) or op.name == EMPTY:
+        return True
+    if not most or not (is_elementwise(op) or op.name in RESHAPES):
+        return False
+    before = [producer(each) for each in op.operands if isinstance(each.type, ir.ShapedType)]
+    return all(each is not None and _of_positions(each, most - 1) for each in before)
 
 
 def _count(value: ir.Value) -> int:

@@ -16,8 +16,8 @@ from typing import Any
 from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
 from iree_tuner.kernels.fused_op import REDUCTIONS
 from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Problem
-from iree_tuner.kernels.nest import INSIDE, OUTSIDE, REDUCED, Access, Nest, NestTiles, tiles_of
-from iree_tuner.kernels.planned_nest import COMPARISON
+from iree_tuner.kernels.nest import INSIDE, OUTSIDE, PLACE, REDUCED, Access, Nest, NestTiles, tiles_of
+from iree_tuner.kernels.planned_nest import COMPARISON, OF_INTEGERS
 from iree_tuner.kernels.triton_code import ELEMENTS, TritonKernel, code_of, compiled, unfit_arrays
 from iree_tuner.targets import Target
 
@@ -27,13 +27,17 @@ NAME = "nest"
 TYPES = {"f16": "tl.float16", "bf16": "tl.bfloat16", "f32": "tl.float32", "i1": "tl.int1"}
 """Triton's names of the types of terms."""
 
+_PLACES = {"index": "tl.int32", "i32": "tl.int32", "i64": "tl.int64"}
+"""The same, of terms that are computed of places."""
+
 IMPORTS = (
     "import triton", "import triton.language as tl", "from triton.language.extra import libdevice",
 )  # fmt: skip
 _WIDE = "tl.float32"
+_CHOICE = "arith.select"
 _SIMPLE = {
     "arith.addf": "{0} + {1}", "arith.subf": "{0} - {1}", "arith.mulf": "{0} * {1}", "arith.negf": "-{0}",
-    "arith.select": "tl.where({0}, {1}, {2})",
+    _CHOICE: "tl.where({0}, {1}, {2})",
     "arith.maximumf": "tl.maximum({0}, {1}, propagate_nan=tl.PropagateNan.ALL)",
     "arith.minimumf": "tl.minimum({0}, {1}, propagate_nan=tl.PropagateNan.ALL)",
     "arith.maxnumf": "tl.maximum({0}, {1})", "arith.minnumf": "tl.minimum({0}, {1})",
@@ -50,13 +54,28 @@ _COMPARED = {
     10: "({0} < {1}) == 0", 11: "({0} >= {1}) == 0", 12: "({0} > {1}) == 0", 13: "{0} != {1}",
 }  # fmt: skip
 """Predicates of cmpf by number. The unordered ones are true if an operand is NaN."""
+_OF_PLACES = {
+    "arith.addi": "{0} + {1}", "arith.subi": "{0} - {1}", "arith.muli": "{0} * {1}",
+    "arith.andi": "{0} & {1}", "arith.ori": "{0} | {1}", "arith.maxsi": "tl.maximum({0}, {1})",
+    "arith.minsi": "tl.minimum({0}, {1})", "math.absi": "tl.abs({0})",
+    **dict.fromkeys(("arith.index_cast", "arith.extsi", "arith.trunci", "arith.sitofp"), "({0}).to({kind})"),
+}  # fmt: skip
+_PLACES_COMPARED = ("{0} == {1}", "{0} != {1}", "{0} < {1}", "{0} <= {1}", "{0} > {1}", "{0} >= {1}")
+"""Predicates of cmpi by number, of signed integers."""
 
 
-def unknown_term(nest: Nest) -> str:
-    """The first scalar op or type that cannot be written; empty if all can."""
+def unknown_term(nest: Nest, *, places: bool = False) -> str:
+    """The first scalar op or type that cannot be written; empty if all can.
+
+    With `places`, numbers of loops and what is computed of these can be.
+    """
     for term in nest.terms:
-        if term.element not in TYPES:
+        integer = places and (term.op in (PLACE, *_OF_PLACES) or _compares_places(term))
+        known = {**TYPES, **_PLACES} if integer or (places and term.op in (CONSTANT, _CHOICE)) else TYPES
+        if term.element not in known:
             return term.element
+        if integer:
+            continue
         reduced = (REDUCED + each for each in REDUCTIONS)
         known = {INPUT, CONSTANT, INSIDE, OUTSIDE, *_SIMPLE, *_IN_F32, *reduced}
         if term.op not in known and (term.op != COMPARISON or int(term.value) not in _COMPARED):
@@ -270,11 +289,20 @@ class _Writer:
         return " + ".join(parts)
 
 
+def _compares_places(term: FormulaTerm) -> bool:
+    return term.op == OF_INTEGERS and term.value < len(_PLACES_COMPARED)
+
+
 def value_of(term: FormulaTerm, of: Sequence[str]) -> str:
     """The expression of a constant or a scalar op, of these operands."""
-    kind = TYPES[term.element]
+    kind = {**TYPES, **_PLACES}[term.element]
+    if term.op in _OF_PLACES:
+        return _OF_PLACES[term.op].format(*of, kind=kind)
+    if term.op == OF_INTEGERS:
+        return _PLACES_COMPARED[int(term.value)].format(*of)
     if term.op == CONSTANT:
-        number = repr(term.value) if math.isfinite(term.value) else f'float("{term.value}")'
+        value = term.value if term.element[0] in "bf" else int(term.value)
+        number = repr(value) if math.isfinite(value) else f'float("{value}")'
         return f"tl.full((), {number}, {kind})"
     if term.op in _SIMPLE:
         return _SIMPLE[term.op].format(*of)

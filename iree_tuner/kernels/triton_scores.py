@@ -9,7 +9,7 @@ from typing import Any
 
 from iree_tuner.kernels.formula import INPUT
 from iree_tuner.kernels.kernel import Problem
-from iree_tuner.kernels.nest import INSIDE, OUTSIDE, Nest
+from iree_tuner.kernels.nest import INSIDE, OUTSIDE, PLACE, Nest
 from iree_tuner.kernels.triton_code import ELEMENTS
 from iree_tuner.kernels.triton_norms import IMPORTS, function_from, unknown_term, value_of
 
@@ -29,7 +29,7 @@ def refused(problem: Problem) -> str:
     nest = problem.added
     if nest is None:
         return ""
-    if unknown := unknown_term(nest):
+    if unknown := unknown_term(nest, places=True):
         return f"it adds {unknown} to scores, which the kernel does not compute"
     kinds = [problem.inputs[each].element_type for each in arrays_of(nest)]
     if not {*kinds} <= {*ELEMENTS, "i1"}:
@@ -78,11 +78,12 @@ class _Writer:
                 value = self._load(f"more[{place + 2}]", access.offset, access.strides, term.of)
                 if self.problem.inputs[access.input].element_type == "i1":
                     value = f"{value} != 0"
-            elif term.op in (INSIDE, OUTSIDE):
+            elif term.op in (INSIDE, OUTSIDE, PLACE):
                 test = self.nest.ranges[term.input]
-                index = " + ".join(["0", *self._parts(test.offset, test.strides)[0]])
-                value = f"({index} >= {test.first}) & ({index} < {test.end})"
-                value = value if term.op == INSIDE else f"({value}) == 0"
+                index = value = " + ".join(["0", *self._parts(test.offset, test.strides)[0]])
+                if term.op != PLACE:
+                    value = f"({index} >= {test.first}) & ({index} < {test.end})"
+                value = f"({value}) == 0" if term.op == OUTSIDE else value
             else:
                 value = value_of(term, [f"v{each}" for each in term.of])
             self._write(f"v{number} = {value}")

@@ -3,7 +3,8 @@
 import numpy as np
 
 ADDED = {
-    "distances": 2, "image_places": 2, "places_and_mask": 2, "masked_bias": 2, "windows": 2, "two_tables": 2,
+    "distances": 1, "image_places": 2, "places_and_mask": 2, "masked_bias": 2, "windows": 2, "two_tables": 2,
+    "both_distances": 1, "near_diagonal": 2,
 }  # fmt: skip
 """Programs (`attentions`), and how many arrays are read for it."""
 

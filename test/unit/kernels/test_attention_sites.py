@@ -203,9 +203,10 @@ def test_made_without_a_gpu(keys: int) -> None:
 
 
 @needs_triton
-def test_the_source_computes_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["interpreted", "interpreted_scores"])
+def test_the_source_computes_it(tmp_path: Path, name: str) -> None:
     """By Triton's interpreter, in a process of its own: rows and keys that no tile divides."""
-    script = Path(__file__).parent / "interpreted.py"
+    script = Path(__file__).parent / f"{name}.py"
     environment = {**os.environ, "TRITON_INTERPRET": "1"}
     done = subprocess.run(
         [sys.executable, script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
