@@ -2,6 +2,8 @@
 
 A link that shows the name of its file in the repository, `[specs.md](specs.md)`, shows the page's title.
 
+A paragraph that is a link to a file of code, `[`strategy.py`](../strategy.py):`, is followed by the file.
+
 The reference of commands is made of the help texts that `test/unit/test_help.py` compares with the
 commands, so the site has no copy of them.
 """
@@ -21,6 +23,7 @@ HELP = ROOT / "test" / "unit" / "help"
 PAGES = {"CONTRIBUTING.md": "contributing.md", "benchmarks/README.md": "benchmarks-results.md"}
 """Pages outside docs/, and where the site has them."""
 
+_INCLUDED = re.compile(r"^\[`[^`]+`\]\(([^)\s]+\.(?:py|toml|mlir))\):$", re.MULTILINE)
 _LINK = re.compile(r"\[([^\]]*)\]\(([^)\s#:]+)(#[^)\s]*)?\)")
 
 
@@ -37,7 +40,14 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     markdown = re.sub("^<!-- commands -->$", lambda _: commands(), markdown, flags=re.MULTILINE)
     place = page.file.src_uri
     origin = {made: source for source, made in PAGES.items()}.get(place, f"docs/{place}")
+    markdown = _INCLUDED.sub(lambda match: f"{match[0]}\n\n{code(ROOT / origin, match[1])}", markdown)
     return _LINK.sub(lambda match: link(match, origin, place, files), markdown)
+
+
+def code(page: Path, target: str) -> str:
+    """A file that a page links to, as a code block."""
+    text = (page.parent / target).read_text(encoding="utf-8")
+    return f"```{target.rpartition('.')[2]}\n{text.rstrip()}\n```"
 
 
 def link(match: re.Match[str], origin: str, place: str, files: Files) -> str:
