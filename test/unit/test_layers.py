@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -54,6 +55,13 @@ ORDER = (
 
 A package inside another may have a place of its own: it is the same room, but needs others.
 """
+
+
+def test_the_page_has_the_order() -> None:
+    page = (PACKAGE.parent / "docs" / "architecture.md").read_text()
+    (listed,) = re.findall(r"^<!-- packages -->\n(.*?)\n\n", page, re.DOTALL | re.MULTILINE)
+    whole = [name for name in ORDER if name.isidentifier() and name != "__main__"]
+    assert re.findall(r"\w+", listed) == whole
 
 
 def layer_of(module: str) -> str:

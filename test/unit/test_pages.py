@@ -44,6 +44,14 @@ def test_links_lead_to_files(page: Path) -> None:
     assert [each for each in targets(page.read_text()) if not (page.parent / each).exists()] == []
 
 
+def test_the_list_of_reports_has_their_titles() -> None:
+    folder = ROOT / "docs" / "upstream"
+    reports = {path.name: path.read_text().partition("\n")[0][2:] for path in folder.glob("*.md")}
+    del reports["README.md"]
+    items = re.findall(r"^\* \[(.*)\]\((\w+\.md)\)$", (folder / "README.md").read_text(), re.MULTILINE)
+    assert {name: title for title, name in items} == reports
+
+
 def test_links_are_found() -> None:
     text = 'a [b](c.md#d) `[e](f.md)` [g](https://h) [i](#j) <img src="k.svg">\n```\n[l](m.md)\n```\n'
     assert targets(text) == ["c.md", "k.svg"]
