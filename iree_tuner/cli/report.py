@@ -9,6 +9,7 @@ from msgspec import structs
 from rich.console import Console
 from rich.table import Table
 
+from iree_tuner.cli.output import counted
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.measure.statistics import Comparison, speedup_of, times_of
 from iree_tuner.program.dump_body import own_target
@@ -60,7 +61,7 @@ def report_result(
     for each in stays:
         console.print(f"{each} stays as it was: only a faster result replaces it")
     if result.gained:
-        of = _counted(len(result.results), "workload")
+        of = counted(len(result.results), "workload")
         console.print(f"Wrote {path}: configures {len(result.entries)} of {of}")
     elif path not in stays:
         console.print(f"{path} is an empty spec")
@@ -78,7 +79,7 @@ def _not_searched(result: TuningResult) -> Iterator[str]:
         share = min(1.0, sum(item.share for item in alone))  # dispatches alone may be slower than together
         what = f"replaced by {noun}s" if noun else "skipped"
         of = f" ({share:.1%} of the run time)" if any(item.share for item in result.results) else ""
-        yield f"{_counted(len(alone), 'workload')} {what}{of}"  # where none was timed, no share is known
+        yield f"{counted(len(alone), 'workload')} {what}{of}"  # where none was timed, no share is known
 
 
 def _tell_how_it_was_found(console: Console, result: TuningResult) -> None:
@@ -131,7 +132,7 @@ def _result_lines(result: TuningResult, why: str) -> Iterator[str]:
     compared, whole = result.comparison, result.whole
     if tested := [each for each in result.results if each.itself]:
         ties = sum(each.verdict == "tie" for each in tested)
-        of = _counted(len(result.results), "workload")
+        of = counted(len(result.results), "workload")
         yield f"RESULT{so_far}: self-test: a tie in {ties} of {of}"
         if ties < len(tested):
             yield _NOISY
@@ -227,8 +228,8 @@ def _tell_how_to_use(
 ) -> None:
     if kernels is not None:
         rows = change_records(result.changes_of("kernels"))
-        kinds = _counted(len({each.where for each in rows}), "kind")
-        places = _counted(sum(each.count for each in rows), "place")
+        kinds = counted(len({each.where for each in rows}), "kind")
+        places = counted(sum(each.count for each in rows), "place")
         console.print(f"Wrote {kernels}: replaces {kinds} of dispatches, {places}")
     nouns = {each.name: each.noun for each in result.sources}
     for each in change_records(result.changes):
@@ -246,10 +247,6 @@ def _tell_how_to_use(
         if number and provided:
             console.print("or with functions that allocate memory, which were not compared:")
         console.print(f"  {command}", soft_wrap=True)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def how_to_use(result: TuningResult, path: Path, kernels: Path | None) -> Use:

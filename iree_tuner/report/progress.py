@@ -33,7 +33,7 @@ def tell_stopping() -> None:
 
     This runs in a signal handler, and must not use anything that it may have interrupted.
     """
-    message = "stopping: what is faster so far, if any, is compared and written; Ctrl-C again exits at once"
+    message = "stopping: results so far, if there are any, are written; press Ctrl-C again to exit at once"
     os.write(2, f"\n{message}\n".encode())
 
 
