@@ -13,7 +13,7 @@ from cyclopts import Parameter
 
 from iree_tuner.cli import bench as core
 from iree_tuner.cli.db import NoDatabase, with_database
-from iree_tuner.cli.inputs import INPUTS, InputFlags, ProgramName, opened
+from iree_tuner.cli.inputs import INPUTS, CompiledName, InputFlags, opened
 from iree_tuner.cli.output import OUTPUT, answers_to, knobs_text, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.cli.tuned import AS_IT_IS, TunedFlags
@@ -93,7 +93,7 @@ _OPTIONS = BenchOptions()
 
 
 def bench(
-    program: ProgramName,
+    program: CompiledName,
     /,
     *,
     scripting: ScriptFlags = NO_SCRIPT,
