@@ -141,6 +141,7 @@ def _result_lines(result: TuningResult, why: str) -> Iterator[str]:
         yield f"RESULT{so_far}: {why}"
         return
     times = f"{whole.called}: {compared.default_us:.1f} -> {compared.candidate_us:.1f} us"
+    low, high = compared.interval
     if result.verdict in ("win", "lose"):
         yield f"RESULT{so_far}: {speedup_of(compared)}, {times}"
     elif compared.interval[1] > _SURE * compared.interval[0]:
@@ -148,6 +149,8 @@ def _result_lines(result: TuningResult, why: str) -> Iterator[str]:
         yield _NOISY
     else:
         yield f"RESULT{so_far}: tie, {speedup_of(compared)}, {times}"
+    if not low <= compared.default_us / compared.candidate_us <= high:
+        yield "the times are medians: other load changed them more than the speedup, which is of pairs"
     if whole.agreement.ok:
         yield "results checked: correct"
     for case, each in whole.by_case:
@@ -176,6 +179,8 @@ def _why_less(result: TuningResult) -> Iterator[str]:
     saved_us = sum(each.saved_us for each in won)
     tuned_us = sum(each.weight_us for each in won)
     if compared is None or not saved_us or result.changes:
+        return
+    if compared.speedup >= tuned_us / (tuned_us - saved_us):  # it gains no less
         return
     whole_us = compared.default_us
     if tuned_us < _PART * whole_us:

@@ -247,6 +247,24 @@ def test_a_verdict_comes_with_its_comparison(name):
         assert None not in values or record["note"]
 
 
+def said(found):
+    out = io.StringIO()
+    report_result(Console(file=out, width=120, highlight=False, markup=False), found, Path("a.mlir"))
+    return out.getvalue()
+
+
+def test_a_program_that_gains_as_much_as_its_workloads_needs_no_reason():
+    assert "workloads that win" in said(CASES["small_part"][0])
+    assert "workloads that win" not in said(result(PART, speedup=1.43, verdict="win"))
+
+
+def test_times_that_contradict_the_speedup_are_explained():
+    found = CASES["win"][0]
+    assert "medians" not in said(found)
+    odd = replace(found.whole, comparison=replace(found.comparison, default_us=165.7, candidate_us=162.1))
+    assert "the times are medians" in said(replace(found, whole=odd))
+
+
 def as_json(name):
     return "".join(f"{json.dumps(each, sort_keys=True)}\n" for each in result_to_json(*CASES[name]))
 
