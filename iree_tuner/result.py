@@ -137,7 +137,7 @@ class TuningResult:
     @property
     def wins(self) -> tuple[WorkloadResult, ...]:
         """The workloads with a candidate that beats the compiler's default."""
-        return tuple(result for result in self.results if result.verdict == "win")
+        return tuple(each for each in self.results if each.verdict == "win" and not each.itself)
 
     @property
     def gained(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from iree_tuner.cli.inputs import INPUTS, InputFlags, ProgramName, opened
+from iree_tuner.cli.inputs import INPUTS, CompiledName, InputFlags, opened
 from iree_tuner.cli.output import OUTPUT, AsJson, answers_to, people, print_json
 from iree_tuner.cli.tuned import AS_IT_IS, TunedFlags
 from iree_tuner.device.program_run import ProgramRun
@@ -28,7 +28,7 @@ _OPTIONS = DeviceOptions()
 
 
 def bench(
-    program: ProgramName,
+    program: CompiledName,
     /,
     *,
     tuned: TunedFlags = AS_IT_IS,
@@ -50,25 +50,32 @@ def bench(
         Maximum number of interleaved sample pairs with a spec.
     """
     at_least(1, rounds=rounds)
-    source, (target, others) = inputs.sized(opened(program)), options.targets
+    target, others = options.targets
     if others:
         raise UsageError("bench takes one device")
-    request = inputs.request(source, options.flags)
+    built, source = inputs.compiled(program, tuned=tuned.given), None
+    if built is not None:
+        vmfb, request = built
+    else:
+        vmfb, source = b"", inputs.sized(opened(program))
+        request = inputs.request(source, options.flags)
     with Lab(target, options.jobs) as lab, people.status("compiling"):
         lab.start()
-        vmfb = compile_program(source, target, lab.compilers).data
-        if tuned.given:
+        if source is not None:
+            vmfb = compile_program(source, target, lab.compilers).data
+        if source is not None and tuned.given:
             with tuned.applied(source, target) as version:
                 other = compile_program(*version, lab.compilers).data
             return _compared(source, (vmfb, other), lab, request, rounds, as_json)
         lab.settle()
         samples = time_program(vmfb, lab.measurer.device, lab.measurer.workers, request, batch_s=BATCH_S)
     median, least, most = statistics.median(samples), min(samples), max(samples)
+    version = "default" if source is not None else "module"
     if as_json:
-        print_json({"version": "default", "median_us": median, "least_us": least, "most_us": most,
+        print_json({"version": version, "median_us": median, "least_us": least, "most_us": most,
                     "samples": len(samples)})  # fmt: skip
     spread = f"{least:.1f} to {most:.1f}, {len(samples)} samples"
-    line = f"default: {median:.1f} us per invocation (median; {spread})"
+    line = f"{version}: {median:.1f} us per invocation (median; {spread})"
     answers_to(as_json=as_json).print(line)
     return 0
 

@@ -18,6 +18,7 @@ from cyclopts import Parameter
 from iree_tuner.cli.output import PROGRAM, people
 from iree_tuner.device.program_run import ARCHIVES, Filled, InputValue, ProgramRun
 from iree_tuner.errors import UsageError
+from iree_tuner.files import read_bytes
 from iree_tuner.installed import brought, loaded
 from iree_tuner.program.dynamic import sized
 from iree_tuner.program.source import Program, load_program
@@ -86,6 +87,24 @@ class InputFlags:
         for note in (*found.left_out, *found.notes, *filter(None, [found.doubt])):
             people.print(f"note: {note}")
         return found
+
+    def compiled(self, name: str, *, tuned: bool) -> tuple[bytes, ProgramRun] | None:
+        """A compiled module, .vmfb, and how to run it; None for another file.
+
+        Raises UsageError for sizes, and if it is to be `tuned`.
+        """
+        if Path(name).suffix != ".vmfb":
+            return None
+        if tuned:
+            hint = "pass the MLIR that it was compiled from"
+            raise UsageError("a compiled module takes no spec", location=name, hint=hint)
+        if self.dim:
+            raise UsageError("--dim requires a program: of a compiled module, set inputs", location=name)
+        functions = tuple(each.removeprefix("@") for each in self.function)
+        archives = [
+            (scope or "", str(Path(path).resolve())) for scope, path in map(parse_parameters, self.parameters)
+        ]
+        return read_bytes(name), ProgramRun(functions, tuple(map(parse_input, self.input)), tuple(archives))
 
 
 NO_FLAGS, INPUTS = CompilerFlags(), InputFlags()
@@ -195,14 +214,28 @@ def no_option(_: object, text: str) -> None:
         raise UsageError(f"unknown option {text}")
 
 
+_ANY = "The program: MLIR text or bytecode in any input dialect of the compiler, or an ONNX model."
+_ALSO = (
+    "Also a quoted command of MIOpenDriver, BOO or Fusilli, or a .txt file of such commands. `-` reads "
+    "standard input."
+)
+
 ProgramName = Annotated[
     str,
     Parameter(
         allow_leading_hyphen=True,
         validator=no_option,
-        help="The program: MLIR text or bytecode in any input dialect of the compiler, or an ONNX model. "
-        "Also a quoted command of MIOpenDriver, BOO or Fusilli, or a .txt file of such commands. `-` reads "
-        "standard input.",
+        help=f"{_ANY} {_ALSO}",
     ),
 ]
 """A program on the command line."""
+
+CompiledName = Annotated[
+    str,
+    Parameter(
+        allow_leading_hyphen=True,
+        validator=no_option,
+        help=f"{_ANY} Or a compiled module, .vmfb, which is run as it is. {_ALSO}",
+    ),
+]
+"""A program, compiled or not."""

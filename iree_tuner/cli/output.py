@@ -35,6 +35,11 @@ def one_line(name: str) -> str:
     return printable(name).replace("\n", "\\n").replace("\t", "\\t")
 
 
+def counted(count: int, noun: str) -> str:
+    """`1 row`, `2 rows`, `2 dispatches`."""
+    return f"{count} {noun}{'es' * noun.endswith('ch') or 's' if count != 1 else ''}"
+
+
 _WIDE, _TABLE_WIDTH = 200, 80  # columns of messages and of tables in files and pipes: these have no width
 
 

@@ -178,12 +178,13 @@ def _show(found: Profile, every: bool, console: Console) -> None:
     if hidden:
         time_us, calls = sum(row.time_us for row in hidden), sum(row.calls for row in hidden)
         part = _part(time_us, found)
-        parts.add_row(part, f"{calls:g}", f"{time_us:.1f}", "", "", "", "", f"({len(hidden)} others)", "")
+        others = f"({len(hidden)} other{'s' * (len(hidden) != 1)})"
+        parts.add_row(part, f"{calls:g}", f"{time_us:.1f}", "", "", "", "", others, "")
     print_table(console, parts, spare=("workload", "bound us", "GB/s"))
     low, high = found.whole_range_us
     console.print(f"{one_line(', '.join(found.functions))} on {found.device}, {_HOW[found.method]}")
-    spread = f"half of the samples: {low:.1f} to {high:.1f}"
-    console.print(f"program      {found.whole_us:10.1f} us per invocation, when it is quiet ({spread})")
+    console.print(f"program      {found.whole_us:10.1f} us per invocation, the quietest quarter of samples")
+    console.print(f"usually      {low:10.1f} to {high:.1f} us, the middle half of samples")
     console.print(f"dispatches   {found.dispatches_us:10.1f} us, {_part(found.dispatches_us, found)}")
     console.print(f"all rows     {found.explained_us:10.1f} us, {_part(found.explained_us, found)}")
     if found.profiled_us:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import structs
 from rich.console import Console
 from rich.table import Table
 
+from iree_tuner.cli.output import counted
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.measure.statistics import Comparison, speedup_of, times_of
 from iree_tuner.program.dump_body import own_target
@@ -29,7 +30,7 @@ from iree_tuner.tuning.timeline import TimeUse
 
 def report_result(
     console: Console, result: TuningResult, path: Path | None, kernels: Path | None = None,
-    *, stays: Path | None = None, verbose: bool = False,
+    *, stays: Sequence[Path] = (), written: Sequence[Path] = (), verbose: bool = False,
 ) -> None:  # fmt: skip
     """Print what was found, where it was written, and the commands that use it.
 
@@ -38,7 +39,8 @@ def report_result(
         result: of the run.
         path: of the spec; None if none was written.
         kernels: path of the kernels' spec; None if no kernel is part of the result.
-        stays: path of another spec, which is not replaced.
+        stays: paths of files of earlier results, which are not replaced.
+        written: paths of further files that were written.
         verbose: whether to print how it was found, too: the time of each stage, flags, each change.
     """
     searched = _table(result, verbose=verbose)
@@ -56,12 +58,17 @@ def report_result(
         return
     for number, line in enumerate((*_result_lines(result, why), *_why_less(result))):
         console.print(line, style="" if number else "bold")
-    if stays is not None:
-        console.print(f"{stays} stays as it was: only a faster result replaces it")
+    for each in stays:
+        console.print(f"{each} stays as it was: only a faster result replaces it")
+    if result.gained:
+        of = counted(len(result.results), "workload")
+        console.print(f"Wrote {path}: configures {len(result.entries)} of {of}")
+    elif path not in stays:
+        console.print(f"{path} is an empty spec")
+    for each in written:
+        console.print(f"Wrote {each}")
     if result.gained:
         _tell_how_to_use(console, result, path, kernels, verbose=verbose)
-    elif stays is None:
-        console.print(f"{path} is an empty spec")
 
 
 def _not_searched(result: TuningResult) -> Iterator[str]:
@@ -72,15 +79,18 @@ def _not_searched(result: TuningResult) -> Iterator[str]:
         share = min(1.0, sum(item.share for item in alone))  # dispatches alone may be slower than together
         what = f"replaced by {noun}s" if noun else "skipped"
         of = f" ({share:.1%} of the run time)" if any(item.share for item in result.results) else ""
-        yield f"{_counted(len(alone), 'workload')} {what}{of}"  # where none was timed, no share is known
+        yield f"{counted(len(alone), 'workload')} {what}{of}"  # where none was timed, no share is known
 
 
 def _tell_how_it_was_found(console: Console, result: TuningResult) -> None:
+    for each in result.results:
+        if each.comparison is not None and each.note:
+            console.print(f"{each.task.workload.name}: {each.note}")
     pace = result.pace
     if pace.candidates:
         console.print(
-            f"{pace.candidates} candidates in {pace.searched_s:.0f} s ({pace.per_hour:.0f} per hour); "
-            f"devices measured {pace.busy:.0%} of that time"
+            f"{pace.candidates} candidates in {pace.searched_s:.0f} s ({pace.per_hour:.0f} per hour), "
+            f"device {pace.busy:.0%} busy"
         )
     print_table(console, _stages(result.time))
     if result.time.checked_s >= _SHOWN_S:
@@ -120,17 +130,27 @@ def _result_lines(result: TuningResult, why: str) -> Iterator[str]:
     """The result in one line, and what belongs to it."""
     so_far = ", so far" if result.interrupted else ""
     compared, whole = result.comparison, result.whole
+    if tested := [each for each in result.results if each.itself]:
+        ties = sum(each.verdict == "tie" for each in tested)
+        of = counted(len(result.results), "workload")
+        yield f"RESULT{so_far}: self-test: a tie in {ties} of {of}"
+        if ties < len(tested):
+            yield _NOISY
+        return
     if compared is None or whole is None:
         yield f"RESULT{so_far}: {why}"
         return
     times = f"{whole.called}: {compared.default_us:.1f} -> {compared.candidate_us:.1f} us"
+    low, high = compared.interval
     if result.verdict in ("win", "lose"):
         yield f"RESULT{so_far}: {speedup_of(compared)}, {times}"
     elif compared.interval[1] > _SURE * compared.interval[0]:
         yield f"RESULT{so_far}: uncertain, {speedup_of(compared)}, {times}"
-        yield "the machine is too noisy for a verdict: close other programs and repeat"
+        yield _NOISY
     else:
         yield f"RESULT{so_far}: tie, {speedup_of(compared)}, {times}"
+    if not low <= compared.default_us / compared.candidate_us <= high:
+        yield "the times are medians: other load changed them more than the speedup, which is of pairs"
     if whole.agreement.ok:
         yield "results checked: correct"
     for case, each in whole.by_case:
@@ -143,6 +163,8 @@ def _result_lines(result: TuningResult, why: str) -> Iterator[str]:
         yield f"runtime flags: {' '.join(result.runtime.flags)}, speedup {result.runtime.speedup:.2f}x more"
         yield f"  pass them to iree-run-module, or to Python in {ENVIRONMENT}"
 
+
+_NOISY = "the machine is too noisy for a verdict: close other programs and repeat"
 
 _SURE = 1.1
 """A tie with a wider interval may be a large gain or loss."""
@@ -157,6 +179,8 @@ def _why_less(result: TuningResult) -> Iterator[str]:
     saved_us = sum(each.saved_us for each in won)
     tuned_us = sum(each.weight_us for each in won)
     if compared is None or not saved_us or result.changes:
+        return
+    if compared.speedup >= tuned_us / (tuned_us - saved_us):  # it gains no less
         return
     whole_us = compared.default_us
     if tuned_us < _PART * whole_us:
@@ -207,11 +231,10 @@ def _stages(use: TimeUse) -> Table:
 def _tell_how_to_use(
     console: Console, result: TuningResult, path: Path, kernels: Path | None, *, verbose: bool
 ) -> None:
-    console.print(f"Wrote {path}: configures {len(result.entries)} of {len(result.results)} workloads")
     if kernels is not None:
         rows = change_records(result.changes_of("kernels"))
-        kinds = _counted(len({each.where for each in rows}), "kind")
-        places = _counted(sum(each.count for each in rows), "place")
+        kinds = counted(len({each.where for each in rows}), "kind")
+        places = counted(sum(each.count for each in rows), "place")
         console.print(f"Wrote {kernels}: replaces {kinds} of dispatches, {places}")
     nouns = {each.name: each.noun for each in result.sources}
     for each in change_records(result.changes):
@@ -229,10 +252,6 @@ def _tell_how_to_use(
         if number and provided:
             console.print("or with functions that allocate memory, which were not compared:")
         console.print(f"  {command}", soft_wrap=True)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def how_to_use(result: TuningResult, path: Path, kernels: Path | None) -> Use:

@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from iree_tuner.cli.db import to_read
-from iree_tuner.cli.output import AsJson, people, print_json
+from iree_tuner.cli.output import AsJson, counted, people, print_json
 from iree_tuner.files import planned_output
 from iree_tuner.report.page import Report, check_installed
 from iree_tuner.report.view import report_of_run
@@ -46,6 +46,6 @@ def report(
         })  # fmt: skip
         return
     people.print(
-        f"{path}: run {found.run.number} of {found.run.program}, {found.tried} trials of "
-        f"{len(found.workloads)} workloads",
+        f"{path}: run {found.run.number} of {found.run.program}, {counted(found.tried, 'trial')} of "
+        f"{counted(len(found.workloads), 'workload')}",
     )

@@ -13,7 +13,7 @@ from typing import Literal
 
 from cyclopts import Parameter
 
-from iree_tuner.cli.inputs import INPUTS, NO_FLAGS, InputFlags, ProgramName, opened
+from iree_tuner.cli.inputs import INPUTS, NO_FLAGS, CompiledName, InputFlags, opened
 from iree_tuner.cli.output import Json, answers_to, one_line, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.cli.tuned import AS_IT_IS, TunedFlags
@@ -71,7 +71,7 @@ DEVICE, OUTPUTS = RunDevice(), RunOutputs()
 
 
 def run(
-    program: ProgramName,
+    program: CompiledName,
     /,
     *,
     tuned: TunedFlags = AS_IT_IS,
@@ -93,7 +93,13 @@ def run(
     compare
         Reference for the results with a spec. default: the program without it. none: do not compare.
     """
-    source, target = inputs.sized(opened(program)), on.target(compiling)
+    target, built = on.target(compiling), inputs.compiled(program, tuned=tuned.given)
+    if built is not None:
+        with started(target, outputs) as (lab, folder):
+            ran = run_program(built[0], folder, on.device, lab.measurer.workers, built[1])
+        report_results(ran, outputs)
+        return 0
+    source = inputs.sized(opened(program))
     request = inputs.request(source, compiling.flags)
     with started(target, outputs) as (lab, folder):
         with tuned.applied(source, target) as version:

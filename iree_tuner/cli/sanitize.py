@@ -9,7 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from iree_tuner.cli.inputs import INPUTS, NO_FLAGS, InputFlags, ProgramName, opened
-from iree_tuner.cli.output import Json, answers_to, people, print_json
+from iree_tuner.cli.output import Json, answers_to, counted, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.cli.tuned import TunedFlags
 from iree_tuner.targets import DEFAULT_DEVICE, target_for_device
@@ -72,7 +72,7 @@ def sanitize_(
         print_table(console, hits)
     wrong = len({hit.dispatch for hit in found.hits})
     left = f"; not run: {'; '.join(found.left_out)}" if found.left_out else ""
-    checked = f"{found.dispatches} dispatches checked with {', '.join(found.tools)}"
+    checked = f"{counted(found.dispatches, 'dispatch')} checked with {', '.join(found.tools)}"
     console.print(f"{checked}: {wrong} with out-of-bounds accesses{left}")
     if as_json:
         print_json({"dispatches": found.dispatches, "wrong": wrong, "tools": list(found.tools),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -113,34 +114,44 @@ def tune(
         check_installed()
     if options.budget_s is not None:
         options = replace(options, budget_s=options.budget_s - (time.monotonic() - start))
-    with Progress(people) as progress:
-        try:  # flags are among the sources, if wanted
-            chosen = replace(options, try_flags=False, compiled=vmfb is not None)
-            result = tune_program(source, chosen, run=run, sources=sources, observer=progress)
-        except NothingToTuneError as error:
-            if outputs.as_json:
-                print_json(nothing_to_json(error))
-            raise
+    chosen = replace(options, try_flags=False, compiled=vmfb is not None)  # flags are among the sources
+    with Progress(people) as progress, _nothing_told(as_json=outputs.as_json):
+        result = tune_program(source, chosen, run=run, sources=sources, observer=progress)
     if not result.judged:  # what an earlier run wrote stays
         return _not_judged(result, as_json=outputs.as_json)
-    path, stays = _written(result, path)
+    stays, others = list[Path](), list[Path]()
+    path = _written(result, result.save, path, stays)
     if kernel_spec is not None:
         save = partial(result.save_changes, _KERNELS)
-        kernel_spec = _save(save, kernel_spec) if result.changes_of(_KERNELS) else None
+        kernel_spec = _written(result, save, kernel_spec, stays) if result.changes_of(_KERNELS) else None
     if vmfb is not None:
-        write(vmfb, result.vmfb())
+        others.append(_written(result, lambda to: write(to, result.vmfb()), vmfb, stays))
     use = how_to_use(result, path, kernel_spec)
     if page is not None:
         result.report(use).save(page)
+        others.append(page)
     _keep_use(options, result, use)
-    written = None if stays == path else path
+    written = None if path in stays else path
     for record in result_to_json(result, written, kernel_spec) if outputs.as_json else ():
         print_json(record)
-    console = answers_to(as_json=outputs.as_json)
-    report_result(console, result, path, kernel_spec, stays=stays, verbose=outputs.verbose)
+    report_result(
+        answers_to(as_json=outputs.as_json), result, path, kernel_spec, stays=stays,
+        written=[each for each in others if each not in stays], verbose=outputs.verbose,
+    )  # fmt: skip
     if result.failure:
         raise TunerError(result.failure)
     return _INTERRUPTED if result.interrupted else 0
+
+
+@contextmanager
+def _nothing_told(*, as_json: bool) -> Generator[None]:
+    """Print the program's object if nothing can be tuned."""
+    try:
+        yield
+    except NothingToTuneError as error:
+        if as_json:
+            print_json(nothing_to_json(error))
+        raise
 
 
 def _keep_use(options: TuningOptions, result: TuningResult, use: Use) -> None:
@@ -201,26 +212,28 @@ def _sources(options: TuningOptions, outputs: Outputs) -> tuple[CandidateSource,
     return tuple(found)
 
 
-def _written(result: TuningResult, path: Path) -> tuple[Path, Path | None]:
-    """Write the spec. Returns its path, and that of another one that it does not replace."""
+def _written(result: TuningResult, save: Callable[[Path], object], path: Path, stays: list[Path]) -> Path:
+    """Write a file of the result. Returns its path, and adds a file that it does not replace to `stays`."""
     if result.proven or not path.exists():
-        return _save(result.save, path), None
+        return _save(save, path)
+    stays.append(path)
     if not result.gained:  # an empty one is not worth a file
-        return path, path
-    return _save(result.save, path.with_name(f"uncertain.{path.name}")), path
+        return path
+    return _save(save, path.with_name(f"uncertain.{path.name}"))
 
 
-def _save(save: Callable[[Path], Path], path: Path) -> Path:
-    """Write a spec.
+def _save(save: Callable[[Path], object], path: Path) -> Path:
+    """Write a file.
 
     If its path has become unwritable, write it to a temporary folder: it must not be lost.
     """
     try:
-        return save(path)
+        save(path)
     except TunerError as error:
-        kept = save(Path(tempfile.mkdtemp(prefix="iree_tuner_", dir=shared_folder())) / path.name)
-        people.print(f"{error}; the spec was written to {kept} instead", style="yellow")
-        return kept
+        path = Path(tempfile.mkdtemp(prefix="iree_tuner_", dir=shared_folder())) / path.name
+        save(path)
+        people.print(f"{error}; {path} was written instead", style="yellow")
+    return path
 
 
 def _beside(program: str) -> Path:

@@ -167,7 +167,7 @@ def hold_contests(
         watch(f"{search.kind.name} on {searches[search]}: {of}")
 
     def plan(_: Search, left: int) -> FinalPlan:
-        watch("finals")
+        watch("final comparison")
         left_s = max(0.0, start + seconds - time.monotonic()) / left
         return FinalPlan(_FINALISTS, 1, rounds, min(_JUDGED_S, left_s), least=0.0)
 

@@ -16,6 +16,7 @@ from iree_tuner.errors import TunerError
 from iree_tuner.files import write
 from iree_tuner.report.numbers import FILTERS
 from iree_tuner.report.view import ReportedRun, RunReport, Slice, TimeProfile, WorkloadPart
+from iree_tuner.store.record import versus
 from iree_tuner.store.rows import text
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def filled(template: str, *, package: str = _FOLDER, **values: object) -> str:
     environment.filters.update(FILTERS)
     # These three files are part of this package. Everything else is escaped.
     own = {"style": Markup(_own("style.css")), "script": Markup(_own("page.js")), "vega": Markup(_vega())}
-    return text(environment.get_template(template).render(**own, **values))
+    return text(environment.get_template(template).render(**own, versus=versus, **values))
 
 
 def headline(report: RunReport) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Self
@@ -32,7 +33,7 @@ def tell_stopping() -> None:
 
     This runs in a signal handler, and must not use anything that it may have interrupted.
     """
-    message = "stopping: what was found so far is compared and written; press Ctrl-C again to exit at once"
+    message = "stopping: results so far, if there are any, are written; press Ctrl-C again to exit at once"
     os.write(2, f"\n{message}\n".encode())
 
 
@@ -42,8 +43,7 @@ class Progress:
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True, highlight=False)
         self._status: Live | None = None
-        self._tried = 0
-        self._counts: dict[str, int] = {}
+        self._tried: Counter[str] = Counter()
         self._standings: Sequence[SearchStanding] = ()
 
     def __enter__(self) -> Self:
@@ -54,12 +54,14 @@ class Progress:
         if self._status is not None:
             self._status.stop()
 
-    def extracted(self, extraction: Extraction, tasks: Sequence[Task]) -> None:
+    def extracted(self, what: str, extraction: Extraction, tasks: Sequence[Task]) -> None:
         for diagnostic in extraction.diagnostics:
             self._console.print(str(diagnostic), style="yellow", markup=False)
         dispatches, workloads = len(extraction.dispatches), len(tasks)
         found = f"{dispatches} dispatch{'es' * (dispatches != 1)}"
-        self._console.print(f"{found}, {workloads} workload{'s' * (workloads != 1)} to tune")
+        found = f"{what}: {found}, {workloads} workload{'s' * (workloads != 1)} to tune"
+        self._console.print(found, markup=False)
+        self._tried.clear()  # these are of other flags
         self.working("measuring the baselines")
 
     def working(self, what: str) -> None:
@@ -78,7 +80,6 @@ class Progress:
         self._console.print(message, style="yellow", markup=False)
 
     def started(self, task: Task, share: float, trials: int) -> None:
-        self._tried = self._counts.get(task.workload.key, 0)
         self.working(f"searching {task.workload.name} ({share:.0%} of the run time)")
 
     def standing(self, standings: Sequence[SearchStanding]) -> None:
@@ -86,10 +87,9 @@ class Progress:
 
     def tried(self, task: Task, trials: Sequence[Trial], best: Trial | None) -> None:
         """Show the number of trials and the best speedup so far."""
-        self._tried += len(trials)
-        self._counts[task.workload.key] = self._tried
+        self._tried[task.workload.key] += len(trials)
         gain = f"best {1 / best.score:.2f}x" if best is not None else "none faster so far"
-        self.working(f"{task.workload.name}: {self._tried} tried, {gain}")
+        self.working(f"{task.workload.name}: {self._tried[task.workload.key]} tried, {gain}")
 
     def finished(self, result: WorkloadResult) -> None:
         """Print a line for each workload that was searched, and for large workloads that were not."""
@@ -100,7 +100,8 @@ class Progress:
             told.append(f"{len(result.all_trials)} tried")
         if result.comparison is not None:
             told.append(f"{result.verdict}, {times_of(result.comparison)}")
-        told += filter(None, (result.note,))
+        elif result.note:
+            told.append(result.note)
         line = f"  {result.share:4.0%}  {result.task.workload.name}: {', '.join(told) or result.verdict}"
         self._console.print(line, markup=False)
 

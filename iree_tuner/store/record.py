@@ -110,6 +110,12 @@ class StepRecord(Compared, frozen=True):
     sizes: Sequence[Size] = ()
 
 
+def versus(what: str, against: str) -> str:
+    """The names of two versions for people: `tuned vs. default`."""
+    named = f"{what} vs. {against}".replace("default flags with the spec", "tuned")
+    return named.replace("default flags and ", "").replace("default flags", "default")
+
+
 class ChangeRecord(Struct, frozen=True):
     """A change by a source of candidates, `count` times: layers with other constants are one change."""
 

@@ -228,7 +228,7 @@ class TuningLoop(Run):
         if early:  # nearly always, all do: the versions are compiled meanwhile
             tuned = replace(tuned, more=self._versions(tuned, further))
             self.versions.begin(*tuned.versions(untuned(self.lab.target)))
-        with self.timeline.stage("matcher check"):
+        with self.timeline.stage("spec check"):
             entries, notes = checked()
         same = tuple(entries) == tuned.reached
         tuned = replace(tuned, reached=tuple(entries), notes=tuple(notes))
@@ -417,7 +417,7 @@ class TuningLoop(Run):
             self._hitting[version] = begin_matching(version.entries, own.program, lab)
 
     def _hits(self, version: ProgramVersion) -> tuple[SpecEntry, ...]:
-        with self.timeline.stage("matcher check"), suppress(TunerError):
+        with self.timeline.stage("spec check"), suppress(TunerError):
             self._begin_hitting(version)
             return tuple(self._hitting[version]()[0])
         return version.entries  # not known: the compiler does not survive the check

@@ -28,8 +28,8 @@ class SearchStanding:
 class Observer(Protocol):
     """Receives the events of a run, on the thread that tunes. Its methods must not raise."""
 
-    def extracted(self, extraction: Extraction, tasks: Sequence[Task]) -> None:
-        """The program's dispatches were extracted."""
+    def extracted(self, what: str, extraction: Extraction, tasks: Sequence[Task]) -> None:
+        """The dispatches of a program, described by `what`, were extracted."""
 
     def working(self, what: str) -> None:
         """A step other than a search begins, described by `what`."""
@@ -50,7 +50,7 @@ class Observer(Protocol):
         """A task has a verdict."""
 
     def compared(self, what: str, comparison: Comparison) -> None:
-        """Two versions of the whole program, described by `what`, were compared."""
+        """Two versions of the whole program were compared: `what` is as `record.versus` says it."""
 
     def stopping(self) -> None:
         """A signal requests the end of the run. Called in the signal handler: only write a line."""

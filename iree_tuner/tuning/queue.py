@@ -160,6 +160,9 @@ class Queue:
         self._slice = max(4, batch // 2) if self.lab.alternate else batch
         if not self._weights_us:
             baselines = self._measured(read.tasks, run.budget.baselines_until())
+            if run.stop.requested:  # of a part, no share of the program's time is known
+                self.total_us, self._least_share, self._waiting = 0.0, 0.0, [*read.tasks]
+                return
             self._least_share = self._least([each.share for each in baselines if each.space is not None])
             self._enter(baselines)
             self.total_us = sum(each.weight_us for each in baselines)
@@ -186,6 +189,8 @@ class Queue:
         while left and not self.run.stop.requested and (not found or self.run.timeline.clock() < until):
             group, left = left[: 2 * self.lab.jobs], left[2 * self.lab.jobs :]
             found += self._measure(group, self.lab, self.run.stop)
+        if self.run.stop.requested:
+            return found
         self.results += [WorkloadResult(task, 0.0, note=NOT_TRIED) for task in left]
         total_us = sum(each.weight_us for each in found) or 1.0
         shared = [replace(each, share=each.weight_us / total_us) for each in found]

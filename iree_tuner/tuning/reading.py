@@ -74,7 +74,8 @@ def read_program(
     lab.start()
     extraction = extract(program, lab.target, lab.compilers, functions)
     tasks = make_tasks(extraction.dispatches)
-    watch.extracted(extraction, tasks)
+    flags = f" with {version.what}" if version.changes else ""
+    watch.extracted(f"{program.name} on {lab.target.device}{flags}", extraction, tasks)
     if not tasks:
         message = f"the program has no dispatches that can be tuned: {_why_none(extraction.dispatches)}"
         raise NothingToTuneError(message, location=program.name)

@@ -49,6 +49,7 @@ class WorkloadResult:
     judged: bool = False
     corrects: bool = False  # whether the entry computes correct results where the compiler's default does not
     replaced_by: str = ""  # noun of the source whose changes replace its dispatches in the result
+    itself: bool = False  # whether the default was compared with itself
 
     @property
     def skipped(self) -> bool:
@@ -71,13 +72,15 @@ class WorkloadResult:
     def verdict(self) -> Verdict | Literal["not judged", "mended"]:
         """`win` or `tie`, because a losing candidate is not used. `not judged` without a final comparison.
 
+        Of a self-test, the verdict about equal code: any but a tie is noise.
+
         `mended` if the entry is used because the compiler's default computes wrong results.
         """
         if not self.judged or self.comparison is None:
             return NOT_JUDGED
         if self.corrects and self.comparison.verdict != "win":
             return "mended"
-        return "win" if self.entry is not None else "tie"
+        return "win" if self.entry is not None else self.comparison.verdict if self.itself else "tie"
 
     @property
     def outcomes(self) -> dict[str, int]:

@@ -32,6 +32,7 @@ from iree_tuner.program.source import Program
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.spec.io import embed_bytes
+from iree_tuner.store.record import versus
 from iree_tuner.targets import Target, with_flags
 from iree_tuner.targets.kind import RuntimeFlags
 from iree_tuner.targets.llvm_cpu import host_target
@@ -360,9 +361,9 @@ class ProgramVersions:
             self._watch.noted(f"{what}: {found.agreement.note}")
         for case, each in found.by_case:
             if each.comparison is not None:
-                self._watch.compared(f"{what} compared with {against}, --dim {case}", each.comparison)
+                self._watch.compared(f"{versus(what, against)}, --dim {case}", each.comparison)
         if found.comparison is not None:
-            self._watch.compared(f"{what} compared with {against}", found.comparison)
+            self._watch.compared(versus(what, against), found.comparison)
         else:
             self._watch.noted(f"{what}: {found.error}")
 

@@ -84,14 +84,14 @@ def tune_workloads(run: Run, read: ReadProgram, *, versions: int, part: float = 
         else budget.after_finals_s(versions, len(queue.promising), checks_s)
     )
     played, begun = _Finals(), timeline.clock()
-    with timeline.stage("finals"):
+    with timeline.stage("final comparison"):
         lost = played.play(queue, after_s, lost)
     # Finals are predicted, and may take less: the search goes on, and what it finds has finals once more.
     again = budget.search_again_until(versions, timeline.clock() - begun) if part == 1.0 and not lost else 0.0
     if again > timeline.clock():
         with timeline.stage(SEARCH):
             lost = _search(queue, engine, lambda: again)
-        with timeline.stage("finals"):
+        with timeline.stage("final comparison"):
             lost = played.play(queue, after_s, lost)
     results = _results(queue, engine, after_s, lost, played.finals)
     return sorted([*queue.results, *queue.left(), *results], key=lambda result: -result.share)
@@ -113,9 +113,9 @@ def self_test(baseline: Baseline, lab: Lab, effort: Effort) -> Jobs[WorkloadResu
         single = [(default, [default]) for default, _ in places]
         (best,) = yield from result(Compare(bench, single, plan))
     note = "the baseline compared with itself"
-    if best.verdict == "win":
+    if best.verdict != "tie":
         note = "the baseline differs from itself: measurements are too noisy; close other programs and repeat"
-    return WorkloadResult(baseline.task, baseline.share, comparison=best, note=note, judged=True)
+    return WorkloadResult(baseline.task, baseline.share, comparison=best, note=note, judged=True, itself=True)
 
 
 def _search(queue: Queue, engine: Engine, until: Callable[[], float]) -> str:

@@ -109,6 +109,10 @@ CASES = {
     "A5, no GPU": Case(
         "tune p.mlir --device hip://0 --chip gfx942 --no-db", 1, "hip://0: the device does not open: "
     ),
+    "a spec of a module": Case("run p.vmfb --spec spec.mlir", 2, "a compiled module takes no spec"),
+    "kernels of a module": Case("bench p.vmfb --kernels k.mlir", 2, "a compiled module takes no spec"),
+    "sizes of a module": Case("run p.vmfb --dim 3", 2, "p.vmfb: --dim requires a program"),
+    "no module": Case("bench no.vmfb", 1, "no.vmfb: no such file"),
     "B2, run": Case("run p.mlir --device local-task://7", 2, "no device 'local-task://7'"),
     "B2, bench": Case("bench p.mlir --device local-task://7", 2, "no device 'local-task://7'"),
     "B4": Case("spec build binary.mlir", 1, "binary.mlir: not a text file: byte 0 is not UTF-8"),
@@ -270,6 +274,18 @@ def test_a8_a_spec_that_hits_nothing_is_told(folder, capfd):
     told = capfd.readouterr()
     assert "warning: other.spec.mlir: 0 of 1 matchers hit" in told.err
     assert '"matchers": 1, "hits": 0' in told.out
+
+
+def test_a_compiled_module_is_run_and_timed_as_it_is(folder, capfd):
+    """As `compile` writes it; bytes that are no module are a line."""
+    (folder / "two.mlir").write_text(SCALED.replace("SIZE", "2"))
+    assert run(["compile", "two.mlir", "-o", "two.vmfb"]) == 0
+    for command, answer in (("run", "2x2xfloat32"), ("bench", "module: ")):
+        assert run([command, "two.vmfb"]) == 0
+        assert answer in capfd.readouterr().out
+        (folder / "no.vmfb").write_text("text")
+        assert run([command, "no.vmfb"]) == 1
+        assert "error: the program does not load" in capfd.readouterr().err
 
 
 def test_a9_results_without_numbers_are_no_check(folder, capfd):

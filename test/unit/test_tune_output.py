@@ -34,7 +34,7 @@ TARGET = parse_target("llvm-cpu:znver4")
 TIME = TimeUse(
     (
         Stage("reading the program", 0.0, 2.1), Stage("flags", 2.1, 12.4), Stage("baselines", 12.4, 16.0),
-        Stage(SEARCH, 16.0, 71.0), Stage("finals", 71.0, 80.2), Stage("verdict", 80.2, 88.0),
+        Stage(SEARCH, 16.0, 71.0), Stage("final comparison", 71.0, 80.2), Stage("verdict", 80.2, 88.0),
     ),
     (
         WorkerTimeline("compiler 0", (("build", 12.4, 50.0),)),
@@ -214,11 +214,17 @@ CASES = {
 }  # fmt: skip
 
 
+SAME, NOISE = (
+    replace(LARGE, entry=None, itself=True, comparison=compared(*each))
+    for each in ((1.01, "tie"), (1.3, "win"))
+)
+CASES["self_test"] = (result(SAME, SAME), Path("bert.spec.mlir"))
+CASES["noisy_self_test"] = (result(SAME, NOISE), Path("bert.spec.mlir"))
 CASES["interrupted"] = (replace(CASES["win"][0], interrupted=True), Path("bert.spec.mlir"))
 VERBOSE = ("win", "kernels", "layers")
 
 
-STAYS = {"uncertain": Path("bert.spec.mlir"), "left_out": Path("bert.spec.mlir")}
+STAYS = dict.fromkeys(("uncertain", "left_out", "self_test"), (Path("bert.spec.mlir"),))
 """Specs that were there before, and are not replaced."""
 
 
@@ -226,7 +232,7 @@ def printed(name, *, verbose=False):
     found, path = CASES[name][:2]
     out = io.StringIO()
     console = Console(file=out, width=80, highlight=False, markup=False)
-    report_result(console, *CASES[name], stays=STAYS.get(name), verbose=verbose)
+    report_result(console, *CASES[name], stays=STAYS.get(name, ()), verbose=verbose)
     if path is None:
         out.write(f"error: not judged: {found.why_not_judged}; no file was written\n")
     return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
@@ -239,6 +245,24 @@ def test_a_verdict_comes_with_its_comparison(name):
         values = [record[key] for key in ("verdict", "speedup", "interval")]
         assert values.count(None) in (0, 3)
         assert None not in values or record["note"]
+
+
+def said(found):
+    out = io.StringIO()
+    report_result(Console(file=out, width=120, highlight=False, markup=False), found, Path("a.mlir"))
+    return out.getvalue()
+
+
+def test_a_program_that_gains_as_much_as_its_workloads_needs_no_reason():
+    assert "workloads that win" in said(CASES["small_part"][0])
+    assert "workloads that win" not in said(result(PART, speedup=1.43, verdict="win"))
+
+
+def test_times_that_contradict_the_speedup_are_explained():
+    found = CASES["win"][0]
+    assert "medians" not in said(found)
+    odd = replace(found.whole, comparison=replace(found.comparison, default_us=165.7, candidate_us=162.1))
+    assert "the times are medians" in said(replace(found, whole=odd))
 
 
 def as_json(name):

@@ -222,6 +222,8 @@ def bench(
         failure = records.rescue()
     if failure:
         raise TunerError(failure)
+    if stop.requested:  # what was found is written
+        raise KeyboardInterrupt
     return 0
 
 

@@ -13,7 +13,7 @@ from cyclopts import Parameter
 
 from iree_tuner.cli import bench as core
 from iree_tuner.cli.db import NoDatabase, with_database
-from iree_tuner.cli.inputs import INPUTS, InputFlags, ProgramName, opened
+from iree_tuner.cli.inputs import INPUTS, CompiledName, InputFlags, opened
 from iree_tuner.cli.output import OUTPUT, answers_to, knobs_text, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.cli.tuned import AS_IT_IS, TunedFlags
@@ -93,7 +93,7 @@ _OPTIONS = BenchOptions()
 
 
 def bench(
-    program: ProgramName,
+    program: CompiledName,
     /,
     *,
     scripting: ScriptFlags = NO_SCRIPT,
@@ -139,25 +139,27 @@ def bench(
     with Lab(target, options.jobs, devices=others) as lab, people.status("compiling") as status:
         lab.start()
         lowered = compile_with_script(source, target, script, lab.compilers).lowered
-        versions = [("script", script)]
+        versions, stop = [("script", script)], StopRequest(tell_stopping)
         if options.search:
-            versions += _searched(source, script, lowered, options, lab, as_json, status.update)
+            versions += _searched(source, script, lowered, options, lab, stop, as_json, status.update)
         status.update("comparing the whole program")
         compared = _compare(source, versions, lab, request, options.rounds)
     _report(versions, compared, lowered, as_json)
     if save_script_to is not None:
         _save_best(versions, compared, save_script_to)
+    if stop.requested:
+        raise KeyboardInterrupt
     return 1 if any(not each.ok for each in compared) else 0
 
 
 def _searched(
     source: Program, script: Script, lowered: tuple[str, ...], options: BenchOptions, lab: Lab,
-    as_json: bool, watch: Watch,
+    stop: StopRequest, as_json: bool, watch: Watch,
 ) -> list[tuple[str, Script]]:  # fmt: skip
     """Find the best knob values, if they differ from the script's own. Ctrl-C ends the search early."""
     started = {"script": script.name, "device": lab.target.device, "seed": options.seed}
     with (
-        StopRequest(tell_stopping) as stop,
+        stop,
         open_records(options.db, source.name, started, stop=stop, fresh=options.fresh) as records,
     ):
         found = search_script(

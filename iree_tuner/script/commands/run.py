@@ -10,7 +10,7 @@ from typing import Literal
 from cyclopts import Parameter
 
 from iree_tuner.cli import run as core
-from iree_tuner.cli.inputs import INPUTS, NO_FLAGS, InputFlags, Knobs, ProgramName, opened, parse_knobs
+from iree_tuner.cli.inputs import INPUTS, NO_FLAGS, CompiledName, InputFlags, Knobs, opened, parse_knobs
 from iree_tuner.cli.output import people, print_json
 from iree_tuner.cli.tuned import AS_IT_IS, TunedFlags
 from iree_tuner.device.numerics import Agreement
@@ -58,7 +58,7 @@ Compare = Literal["default", "numpy", "none"]
 
 
 def run(
-    program: ProgramName,
+    program: CompiledName,
     /,
     *,
     scripting: ScriptFlags = NO_SCRIPT,

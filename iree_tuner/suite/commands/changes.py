@@ -13,7 +13,7 @@ from typing import Annotated, cast
 from cyclopts import App, Parameter
 from rich.console import Console
 
-from iree_tuner.cli.output import AsJson, answers_to, people, print_json
+from iree_tuner.cli.output import AsJson, answers_to, counted, people, print_json
 from iree_tuner.cli.table import parse_percent, print_table, table
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import planned_output, write
@@ -205,7 +205,7 @@ def add(
     for folder in results:
         found = read_results(folder)
         added = add_run(found, to)
-        outcome = f"{added} rows added" if added else "already in the history"
+        outcome = f"{counted(added, 'row')} added" if added else "already in the history"
         people.print(f"{to}: run {found.facts.id} of {folder}: {outcome}")
         if as_json:
             print_json({"run": found.facts.id, "rows": len(found.rows), "added": added})
@@ -252,4 +252,4 @@ def show(
     print_table(answers_to(as_json=as_json), listed, spare=("commit", "compiler"), otherwise="no runs")
     if output:
         write(output, history_page(history))
-        people.print(f"{output}: {len(history.results)} runs")
+        people.print(f"{output}: {counted(len(history.results), 'run')}")

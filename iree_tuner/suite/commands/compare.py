@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from iree_tuner.cli.db import default_database
 from iree_tuner.cli.inputs import tell_caution
-from iree_tuner.cli.output import AsJson, answers_to, people, print_json
+from iree_tuner.cli.output import AsJson, answers_to, counted, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.errors import UsageError
 from iree_tuner.files import planned_output, write
@@ -134,10 +134,11 @@ def report(
         people.print(note, style="yellow")
     if csv:
         write_csv((row for each in found for row in each.rows), csv)
-        people.print(f"{csv}: {sum(len(each.rows) for each in found)} rows")
+        people.print(f"{csv}: {counted(sum(len(each.rows) for each in found), 'row')}")
     if output:
         write(output, run_page(found))
-        people.print(f"{output}: {len(shown.rows)} rows of {len(shown.operations)} operations")
+        of = counted(len(shown.operations), "operation")
+        people.print(f"{output}: {counted(len(shown.rows), 'row')} of {of}")
     best = gains(standings(shown.rows))
     names = ("back end", "device", "speedup over IREE", "operations", "faster", "slower")
     gained = table(*names, words=names[:2])

@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from iree_tuner.cli.db import default_database
 from iree_tuner.cli.inputs import tell_caution
-from iree_tuner.cli.output import OUTPUT, Json, people, print_json
+from iree_tuner.cli.output import OUTPUT, Json, counted, people, print_json
 from iree_tuner.compiler.versions import RELEASE, other_release
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.report.progress import tell_stopping
@@ -195,7 +195,7 @@ class SuiteProgress:
         self._bar = Progress(*columns, console=console, transient=True, redirect_stdout=False)
         self._task: TaskID | None = None
         self._doing: dict[str, str] = {}
-        self.failed = 0
+        self.stopped = False
 
     def __enter__(self) -> Self:
         if self._console.is_terminal:
@@ -206,6 +206,7 @@ class SuiteProgress:
         self._bar.stop()
 
     def stopping(self) -> None:
+        self.stopped = True
         tell_stopping()
 
     def planned(self, operations: int) -> None:
@@ -225,7 +226,6 @@ class SuiteProgress:
     def measured(self, row: Row) -> None:
         if self._as_json:
             print_json(to_json(row))
-        self.failed += row.state in ("failed", "lost")
         style = {"failed": "red", "lost": "red", "missing": "yellow", "cannot": "yellow"}.get(row.state)
         self._console.print("\n".join(self._form(row)), style=style, soft_wrap=True)
 
@@ -393,5 +393,7 @@ def carry_out(plan: SuitePlan, outputs: SuiteOutputs, site: Hosts, form: Form) -
         people.print(f"Writing performance report to {outputs.csv}")
     counts = Counter(row.state for row in results.rows)
     ended = ", ".join(f"{count} {state}" for state, count in sorted(counts.items()))
-    people.print(f"{plan.folder}: {len(results.rows)} rows: {ended}")
+    people.print(f"{plan.folder}: {counted(len(results.rows), 'row')}{': ' * bool(ended)}{ended}")
+    if progress.stopped:  # the same command continues
+        raise KeyboardInterrupt
     return 1 if any(each.state in ("failed", "lost") for each in results.rows) else 0

@@ -77,7 +77,7 @@ def test_ctrl_c_ends_the_search_and_writes_the_spec(tmp_path, capfd, monkeypatch
     status = run(["tune", str(program), "--db", str(db), "-o", str(spec), *HOW])
     out, err = capfd.readouterr()
     assert status == 130, err
-    assert "stopping: what was found so far is compared and written" in err
+    assert "stopping: results so far, if there are any, are written" in err
     assert "RESULT, so far: " in err
     assert "Traceback" not in err
     assert json.loads(out.splitlines()[-1])["interrupted"] is True

@@ -122,6 +122,19 @@ def test_what_no_time_was_left_for_says_so(world):
     assert {result.note for result in queue.left()} == {"interrupted before it was tried"}
 
 
+def test_shares_of_workloads_are_unknown_if_the_baselines_are_interrupted(world):
+    measured = world.measure
+
+    def interrupted(tasks, *given):
+        world.stop.request()
+        return measured(tasks[:1], *given)
+
+    world.measure = interrupted
+    left = world.queue().left()
+    assert [result.task for result in left] == world.tasks
+    assert {(each.share, each.note) for each in left} == {(0.0, "interrupted before it was tried")}
+
+
 def test_all_have_their_turn_where_time_is_no_matter(world):
     world.cap = 4
     queue = world.queue(*[5.0] * 20, budget_s=None)

@@ -1,11 +1,12 @@
 """A spec is not lost because its place became unwritable."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from programs import ZERO_MATMUL
-from test_tune_output import CASES
+from test_tune_output import CASES, LAYERS, SOURCES
 
 from iree_tuner.cli import tune as command
 from iree_tuner.cli.main import run
@@ -87,16 +88,24 @@ def test_an_empty_spec_does_not_replace_another(tmp_path, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize(("case", "kept"), [("uncertain", True), ("tie", True), ("win", False)])
-def test_only_a_faster_result_replaces_a_spec(tmp_path, capsys, monkeypatch, case, kept):
-    found = CASES[case][0]
+def test_only_a_faster_result_replaces_files(tmp_path, capsys, monkeypatch, case, kept):
+    """The spec, that of kernels, and the compiled program."""
+    found = replace(CASES[case][0], changes=LAYERS, sources=SOURCES)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("iree_tuner.cli.tune.tune_program", lambda *_, **__: found)
-    monkeypatch.setattr(type(found), "save", lambda _, path: Path(path).write_text("new") and Path(path))
-    program, spec = Path("mm.mlir"), Path("mm.spec.mlir")
-    program.write_text(ZERO_MATMUL)
-    spec.write_text("old")
-    assert run(["tune", str(program), "--no-db", "-o", str(spec)]) == 0
-    assert spec.read_text() == ("old" if kept else "new")
-    other = Path("uncertain.mm.spec.mlir")
-    assert other.exists() is kept
-    assert f"--spec {other if kept else spec} " in capsys.readouterr().out
+    monkeypatch.setattr(type(found), "save", lambda _, path: Path(path).write_text("new"))
+    monkeypatch.setattr(type(found), "save_changes", lambda _, __, path: Path(path).write_text("new"))
+    monkeypatch.setattr(type(found), "vmfb", lambda _: b"new")
+    Path("mm.mlir").write_text(ZERO_MATMUL)
+    names = ["mm.spec.mlir", "mm.kernels.mlir", "mm.vmfb"]
+    for each in names:
+        Path(each).write_text("old")
+    outputs = ["-o", names[0], "--kernels", names[1], "--vmfb", names[2]]
+    assert run(["tune", "mm.mlir", "--no-db", *outputs]) == 0
+    out = capsys.readouterr().out
+    assert [Path(each).read_text() for each in names] == (["old"] if kept else ["new"]) * 3
+    assert [f"{each} stays as it was" in out for each in names] == [kept] * 3
+    spec, kernels, vmfb = (f"uncertain.{each}" if kept else each for each in names)
+    assert [Path(each).read_text() for each in (spec, kernels, vmfb)] == ["new"] * 3
+    assert f"Wrote {vmfb}" in out
+    assert f"--spec {spec} --kernels {kernels} " in out

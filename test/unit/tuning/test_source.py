@@ -115,7 +115,7 @@ def test_alternatives_are_compared_and_told(capsys, tmp_path, monkeypatch):
     assert run(["tune", "p.mlir", *how, "--with", "pipelines"]) == 0
     out = " ".join(capsys.readouterr().err.split())
     for name in PIPELINES:
-        assert f"program, {name} compared with default flags: " in out
+        assert f"program, {name} vs. default: " in out
     assert "no pipeline applies" not in out
 
 

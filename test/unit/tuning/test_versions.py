@@ -117,7 +117,7 @@ def test_each_of_several_sizes_is_compared(lab) -> None:
     assert all(each.ok and each.comparison.pairs == 8 for _, each in found.by_case)
     assert found.comparison == over_cases([each.comparison for _, each in found.by_case])
     assert [what.rpartition(", ")[2] for what in watch.compared_] == [
-        "--dim 0.0=3", "--dim 0.0=700", "O1 compared with default flags",
+        "--dim 0.0=3", "--dim 0.0=700", "O1 vs. default",
     ]  # fmt: skip
     assert versions.steps[0].by_case == found.by_case
 
