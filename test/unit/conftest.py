@@ -129,6 +129,20 @@ def compilers():
         yield pool
 
 
+@pytest.fixture
+def every_dialect(monkeypatch):
+    """Workers as users have them, for programs in dialects that forks do not read."""
+    monkeypatch.setattr(process, "subprocess", subprocess)
+    with Workers(1) as pool:
+        yield pool
+
+
+@pytest.fixture
+def reading(compilers, request):
+    """The workers that read a program."""
+    return lambda text: request.getfixturevalue("every_dialect") if "torch." in text else compilers
+
+
 @pytest.fixture(scope="session")
 def only_dispatch(cpu, compilers):
     """The one dispatch of a program."""

@@ -111,12 +111,12 @@ func.func @main(%a: !torch.vtensor<[3,4],f32>, %b: !torch.vtensor<[4],si64>) -> 
 """
 
 
-def test_programs_from_torch_are_run(cpu, compilers, tmp_path):
+def test_programs_from_torch_are_run(cpu, every_dialect, tmp_path):
     """What is compiled of them says nothing of its inputs."""
     program = load_program(TORCH)
     path = tmp_path / "torch.vmfb"
-    path.write_bytes(compile_program(program, cpu, compilers).data)
-    (result,) = compilers.call(results_here, str(path), request(program, inputs=[0.5, 3]))
+    path.write_bytes(compile_program(program, cpu, every_dialect).data)
+    (result,) = every_dialect.call(results_here, str(path), request(program, inputs=[0.5, 3]))
     assert np.array_equal(result, np.full((3, 4), 3.5, np.float32))
 
 

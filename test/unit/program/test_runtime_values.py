@@ -150,11 +150,11 @@ func.func @main(%rows: tensor<?x64xf32>, %pos: index) -> tensor<64xf32> {
 
 
 @pytest.fixture
-def read(cpu, compilers):
+def read(cpu, reading):
     """The dispatches of a program that is given sizes."""
 
     def find(text, *sizes):
-        return extract(sized(load_program(text), sizes), cpu, compilers).dispatches
+        return extract(sized(load_program(text), sizes), cpu, reading(text)).dispatches
 
     return find
 

@@ -130,7 +130,7 @@ def test_a_program_without_integers_starts_no_worker(monkeypatch):
 @pytest.mark.parametrize(
     "name", ["two tables", "jax positions from a start", "torch embedding", "onnx Gather"]
 )
-def test_long_programs_are_sent_without_weights(name, monkeypatch):
+def test_long_programs_are_sent_without_weights(name, monkeypatch, every_dialect):
     program, expected = PROGRAMS[name]
     monkeypatch.setattr("iree_tuner.device.program_request._LONG", 0)
     (entry,) = request(load_program(program)).entries
@@ -184,7 +184,7 @@ def test_floats_that_become_indices_are_within_the_table():
     ("op", "values", "unclear"),
     [("stablehlo.convert", Interval(0, 5), ()), ("tosa.cast", None, ("arith.maximumf",))],
 )
-def test_floats_that_other_dialects_convert_are_looked_at(op, values, unclear):
+def test_floats_that_other_dialects_convert_are_looked_at(op, values, unclear, every_dialect):
     made = f"  %c = {op} %i : (tensor<8xf32>) -> tensor<8xi32>\n"
     text = lookup("i32").replace("%i: tensor<8xi32>)", "%i: tensor<8xf32>)")
     text = text.replace("  %e =", f"{made}  %e =", 1).replace("ins(%i", "ins(%c")
@@ -239,10 +239,10 @@ TAKES_POSITIONS = [name for name, (_, expected) in PROGRAMS.items() if expected]
 
 
 @pytest.mark.parametrize("name", some(TAKES_POSITIONS, 8))
-def test_dispatches_are_given_indices_within_their_tables(name, cpu, compilers):
+def test_dispatches_are_given_indices_within_their_tables(name, cpu, reading):
     """The reference refuses an index out of a table."""
     program, _ = PROGRAMS[name]
-    for dispatch in extract(load_program(program), cpu, compilers).dispatches:
+    for dispatch in extract(load_program(program), cpu, reading(program)).dispatches:
         harness = dispatch.harness
         if harness is None:
             continue
