@@ -482,9 +482,10 @@ class _Attention:
         parts = self._in_parts(read, every, joined)
         if parts is None or not set(batch) <= {each for own in every[-1] for each in own}:
             return None
-        own_inputs = dict.fromkeys(each.value for each in parts)
+        biases = parts[_BIAS : len(read)]  # arrays that kernels read for scores come last
+        own_inputs = dict.fromkeys(each.value for each in (*parts[:_BIAS], *parts[len(read) :], *biases))
         inputs = (*dict.fromkeys((*own_inputs, *(self.added[0].inputs if self.added else ()))),)
-        bias = {each.value for each in parts[_BIAS : len(read)]}
+        bias = {each.value for each in biases}
         ops = _between(inputs, last)
         if ops is None or not {op for each in parts for op in each.ops} <= set(ops):
             return None  # or an input is made of another one

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import product
 
 from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Problem, scratch_room
-from iree_tuner.kernels.nest import power_of_two
+from iree_tuner.kernels.nest import Access, Nest, power_of_two
 from iree_tuner.kernels.shapes import AttentionShape, attention_shape
 from iree_tuner.kernels.triton_code import (
     ELEMENTS,
@@ -18,14 +18,14 @@ from iree_tuner.kernels.triton_code import (
     code_of,
     compiled,
 )
-from iree_tuner.kernels.triton_scores import MOST_ADDED, added_function, arrays_of, refused
+from iree_tuner.kernels.triton_scores import MOST_ADDED, added_function, arrays_of, refused, summand_of
 from iree_tuner.targets import Target
 
 _MULTIPROCESSORS = 132  # of an H100 SXM and an H200
 _AT_ONCE = 2  # workgroups on one, so that one computes powers while the other multiplies
 _LEAST_WIDTH, _WIDEST = 16, 256  # widths of heads; 16 is the least for tensor cores
 _MOST_BATCH = 65_535  # workgroups in y: CUDA C++ Programming Guide, technical specifications
-_READ = ("Q", "K", "V", "BIAS", "K_LATER", "V_LATER")
+_READ = ("Q", "K", "V", "K_LATER", "V_LATER")
 _ARRAYS = tuple(f"x{number}" for number in range(MOST_ADDED))
 _WRITTEN = ("out", "parts")
 _OF_BIAS = {**ELEMENTS, "i1": "*i8"}
@@ -65,11 +65,9 @@ class TritonAttention(TritonKernel):
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
         shape = _shape(problem)
-        causal, at = problem.masks, shape.sources.get("BIAS")
-        bias = 0 if at is None else _BYTES[problem.inputs[at].element_type]
-        arrays = () if problem.added is None else arrays_of(problem.added)
-        bias += sum(_BYTES[problem.inputs[each].element_type] for each in arrays)
-        found = _variants(shape, causal, bias, scratch_room(problem))
+        arrays = arrays_of(_summand(problem, shape))
+        more = sum(_BYTES[problem.inputs[each].element_type] for each in arrays)
+        found = _variants(shape, problem.masks, more, scratch_room(problem))
         return tuple(sorted(found, key=lambda each: _misfit(shape, each)))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
@@ -78,12 +76,10 @@ class TritonAttention(TritonKernel):
         from iree_tuner.kernels import triton_attention_source
 
         shape, splits, cap = _shape(problem), knobs["splits"], problem.cap
-        bias = problem.inputs[shape.sources["BIAS"]].element_type if "BIAS" in shape.sources else ""
-        own = ELEMENTS[problem.inputs[shape.sources["Q"]].element_type]
-        kinds = [_OF_BIAS[bias or "f32"] if name == "BIAS" else own for name in _READ]
-        arrays = () if problem.added is None else arrays_of(problem.added)
+        own, summand = ELEMENTS[problem.inputs[shape.sources["Q"]].element_type], _summand(problem, shape)
+        arrays = arrays_of(summand)
         read = [_OF_BIAS[problem.inputs[each].element_type] for each in arrays]
-        kinds += [*read, *([own] * (MOST_ADDED - len(read)))]
+        kinds = [*([own] * len(_READ)), *read, *([own] * (MOST_ADDED - len(read)))]
         kinds += [ELEMENTS[problem.result.element_type], ELEMENTS["f32"]]
         parameters = [*map(str.lower, _READ), *_ARRAYS, *_WRITTEN]
         pointers: dict[str, str] = dict(zip(parameters, kinds, strict=True))
@@ -96,10 +92,10 @@ class TritonAttention(TritonKernel):
             "SCALE": problem.scale * _LOG2_E * (1.0 if cap is None else 2.0),
             "CAP": None if cap is None else cap * _LOG2_E, "BM": knobs["bm"], "BK": knobs["bk"],
             "WIDTH": power_of_two(shape.k1), "WIDTH_V": power_of_two(shape.n), "SPLITS": splits,
-            "CLUSTER": splits > 1, "BIASED": bool(bias), "MASKED": bias == "i1", "EARLIER": shape.earlier,
+            "CLUSTER": splits > 1, "EARLIER": shape.earlier,
             "SOURCES": tuple(map(sources.index, sources)),
             "STARTS": tuple(shape.starts.get(name, 0) for name in _READ),
-            "ADDED": added_function(problem, shape.m, shape.k2, knobs["bm"], knobs["bk"]),
+            "ADDED": added_function(summand, shape.m, shape.k2, knobs["bm"], knobs["bk"]),
         }  # fmt: skip
         made = compiled(triton_attention_source.attention, pointers, constants, knobs)
         x, y = -(-shape.m // knobs["bm"]), math.prod(shape.batch)
@@ -135,7 +131,17 @@ def _shape(problem: Problem) -> AttentionShape:
     return replace(shape, batch=batch, m=shape.batch[most], batch_steps=left, steps=rows)
 
 
-def _variants(shape: AttentionShape, causal: bool, bias_bytes: int, room: int) -> Iterator[Knobs]:
+def _summand(problem: Problem, shape: AttentionShape) -> Nest | None:
+    """What is added to scores; a bias or a mask, which is an operand of its own, as well."""
+    if "BIAS" not in shape.sources:
+        return problem.added
+    kind = problem.inputs[shape.sources["BIAS"]].element_type
+    strides = (*shape.batch_steps["BIAS"], *shape.steps["BIAS"])
+    read = Access(shape.sources["BIAS"], shape.starts["BIAS"], strides)
+    return summand_of(read, kind, (*shape.batch, shape.m, shape.k2))
+
+
+def _variants(shape: AttentionShape, causal: bool, added_bytes: int, room: int) -> Iterator[Knobs]:
     width, width_v = power_of_two(shape.k1), power_of_two(shape.n)
     for bm, bk, warps, stages in product((16, 32, 64, 128), (16, 32, 64, 128), (1, 2, 4, 8), (1, 2, 3, 4)):
         if bm > max(16, power_of_two(shape.m)) or bk > max(16, power_of_two(shape.k2)):
@@ -145,7 +151,7 @@ def _variants(shape: AttentionShape, causal: bool, bias_bytes: int, room: int) -
             continue
         if warps < 4 and values >= 8 * 4 * 32:  # only tiles that are too small for four warps
             continue
-        loaded = 2 * (width + width_v) + bias_bytes * bm  # for each key
+        loaded = 2 * (width + width_v) + added_bytes * bm  # for each key
         if 2 * bm * width + stages * bk * loaded > SHARED_BYTES:
             continue
         for splits in (1, 2, 4, _CLUSTER):

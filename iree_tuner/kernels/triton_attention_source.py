@@ -32,12 +32,11 @@ def _joined(early, late, key, step, late_step, within, EARLIER: tl.constexpr, K2
 
 @triton.jit
 def _behind_border(
-    acc, total, largest, x, early, late, early_values, late_values, bias, more, rows, first, end,
-    M: tl.constexpr, N: tl.constexpr, K1: tl.constexpr, K2: tl.constexpr, IN_K: tl.constexpr,
-    IN_K_LATER: tl.constexpr, IN_V: tl.constexpr, IN_V_LATER: tl.constexpr, IN_BIAS: tl.constexpr,
-    AFTER: tl.constexpr, BEFORE: tl.constexpr, SCALE: tl.constexpr, CAP: tl.constexpr, BK: tl.constexpr,
-    WIDTH: tl.constexpr, WIDTH_V: tl.constexpr, BIASED: tl.constexpr, MASKED: tl.constexpr,
-    EARLIER: tl.constexpr, ADDED: tl.constexpr,
+    acc, total, largest, x, early, late, early_values, late_values, more, rows, first, end, N: tl.constexpr,
+    K1: tl.constexpr, K2: tl.constexpr, IN_K: tl.constexpr, IN_K_LATER: tl.constexpr, IN_V: tl.constexpr,
+    IN_V_LATER: tl.constexpr, AFTER: tl.constexpr, BEFORE: tl.constexpr, SCALE: tl.constexpr,
+    CAP: tl.constexpr, BK: tl.constexpr, WIDTH: tl.constexpr, WIDTH_V: tl.constexpr, EARLIER: tl.constexpr,
+    ADDED: tl.constexpr,
 ):  # fmt: skip
     """Add the blocks of keys from `first` on, some of which are later ones; as `attention` does."""
     keys, depth, columns = tl.arange(0, BK), tl.arange(0, WIDTH), tl.arange(0, WIDTH_V)
@@ -47,9 +46,8 @@ def _behind_border(
         key, within = keys[None, :] + start, (depth < K1)[:, None]
         y = _joined(early, late, key, IN_K[0], IN_K_LATER[0], within, EARLIER, K2)
         powers, shrink, total, largest = _weighed(
-            tl.dot(x, y) * SCALE, total, largest, bias, more, rows, start, M, K2, AFTER, BEFORE, IN_BIAS,
-            BIASED, MASKED, CAP, BK, ADDED,
-        )  # fmt: skip
+            tl.dot(x, y) * SCALE, total, largest, more, rows, start, K2, AFTER, BEFORE, CAP, BK, ADDED
+        )
         key, within = keys[:, None] + start, columns[None, :] < N
         z = _joined(early_values, late_values, key, IN_V[0], IN_V_LATER[0], within, EARLIER, K2)
         acc = tl.dot(powers.to(z.dtype), z, acc * shrink[:, None])
@@ -58,15 +56,13 @@ def _behind_border(
 
 @triton.jit
 def attention(
-    q, k, v, bias, k_later, v_later, x0, x1, x2, x3, out, parts, BATCH: tl.constexpr, M: tl.constexpr,
+    q, k, v, k_later, v_later, x0, x1, x2, x3, out, parts, BATCH: tl.constexpr, M: tl.constexpr,
     N: tl.constexpr, K1: tl.constexpr, K2: tl.constexpr, Q: tl.constexpr, K: tl.constexpr, V: tl.constexpr,
-    BIAS: tl.constexpr, K_LATER: tl.constexpr, V_LATER: tl.constexpr, OUT: tl.constexpr, IN_Q: tl.constexpr,
-    IN_K: tl.constexpr, IN_V: tl.constexpr, IN_BIAS: tl.constexpr, IN_K_LATER: tl.constexpr,
-    IN_V_LATER: tl.constexpr, IN_OUT: tl.constexpr, AFTER: tl.constexpr, BEFORE: tl.constexpr,
-    SCALE: tl.constexpr, CAP: tl.constexpr, BM: tl.constexpr, BK: tl.constexpr, WIDTH: tl.constexpr,
-    WIDTH_V: tl.constexpr, SPLITS: tl.constexpr, CLUSTER: tl.constexpr, BIASED: tl.constexpr,
-    MASKED: tl.constexpr, EARLIER: tl.constexpr, SOURCES: tl.constexpr, STARTS: tl.constexpr,
-    ADDED: tl.constexpr = None,
+    K_LATER: tl.constexpr, V_LATER: tl.constexpr, OUT: tl.constexpr, IN_Q: tl.constexpr, IN_K: tl.constexpr,
+    IN_V: tl.constexpr, IN_K_LATER: tl.constexpr, IN_V_LATER: tl.constexpr, IN_OUT: tl.constexpr,
+    AFTER: tl.constexpr, BEFORE: tl.constexpr, SCALE: tl.constexpr, CAP: tl.constexpr, BM: tl.constexpr,
+    BK: tl.constexpr, WIDTH: tl.constexpr, WIDTH_V: tl.constexpr, SPLITS: tl.constexpr, CLUSTER: tl.constexpr,
+    EARLIER: tl.constexpr, SOURCES: tl.constexpr, STARTS: tl.constexpr, ADDED: tl.constexpr = None,
 ):  # fmt: skip
     """Compute a tile of queries of a head in a workgroup (FlashAttention-2, Dao 2023).
 
@@ -77,9 +73,9 @@ def attention(
     parameters of equal arrays, from `STARTS`.
     """
     k, v = (q, k)[SOURCES[1]], (q, k, v)[SOURCES[2]]
-    late, late_values = (q, k, v, bias, k_later)[SOURCES[4]], (q, k, v, bias, k_later, v_later)[SOURCES[5]]
+    late, late_values = (q, k, v, k_later)[SOURCES[3]], (q, k, v, k_later, v_later)[SOURCES[4]]
     head, tile, rank = tl.program_id(1), tl.program_id(0) // SPLITS, tl.program_id(0) % SPLITS
-    q, k, v, bias = q + STARTS[0], k + STARTS[1], v + STARTS[2], bias + STARTS[3] + offset(head, BATCH, BIAS)
+    q, k, v = q + STARTS[0], k + STARTS[1], v + STARTS[2]
     part: tl.constexpr = (K2 + SPLITS * BK - 1) // (SPLITS * BK) * BK
     end = K2 if SPLITS == 1 else min(K2, rank * part + part)
     if AFTER is not None:  # longest tiles first
@@ -101,19 +97,18 @@ def attention(
         here = (keys[None, :] + start < whole) & (depth < K1)[:, None]
         y = _loaded(right_now, here, whole % BK == 0 and K1 == WIDTH)
         powers, shrink, total, largest = _weighed(
-            tl.dot(x, y) * SCALE, total, largest, bias, more, rows, start, M, whole, AFTER, BEFORE,
-            IN_BIAS, BIASED, MASKED, CAP, BK, ADDED,
-        )  # fmt: skip
+            tl.dot(x, y) * SCALE, total, largest, more, rows, start, whole, AFTER, BEFORE, CAP, BK, ADDED
+        )
         here = (keys[:, None] + start < whole) & (columns[None, :] < N)
         z = _loaded(values_now, here, whole % BK == 0 and N == WIDTH_V)
         acc = tl.dot(powers.to(z.dtype), z, acc * shrink[:, None])
         right_now, values_now = right_now + BK * IN_K[0], values_now + BK * IN_V[0]
     if EARLIER < K2:
         acc, total, largest = _behind_border(
-            acc, total, largest, x, right, late + STARTS[4] + offset(head, BATCH, K_LATER), values,
-            late_values + STARTS[5] + offset(head, BATCH, V_LATER), bias, more, rows, max(first, whole), end,
-            M, N, K1, K2, IN_K, IN_K_LATER, IN_V, IN_V_LATER, IN_BIAS, AFTER, BEFORE, SCALE, CAP, BK, WIDTH,
-            WIDTH_V, BIASED, MASKED, EARLIER, ADDED,
+            acc, total, largest, x, right, late + STARTS[3] + offset(head, BATCH, K_LATER), values,
+            late_values + STARTS[4] + offset(head, BATCH, V_LATER), more, rows, max(first, whole), end, N, K1,
+            K2, IN_K, IN_K_LATER, IN_V, IN_V_LATER, AFTER, BEFORE, SCALE, CAP, BK, WIDTH, WIDTH_V, EARLIER,
+            ADDED,
         )  # fmt: skip
     out, number = out + offset(head, BATCH, OUT), head * (tl.num_programs(0) // SPLITS) + tile
     _write(acc, largest, total, out, parts, number, tile, rank, M, N, IN_OUT, BM, WIDTH_V, SPLITS, CLUSTER)
@@ -121,13 +116,12 @@ def attention(
 
 @triton.jit
 def _weighed(
-    scores, total, largest, bias, more, rows, start, M: tl.constexpr, K2: tl.constexpr, AFTER: tl.constexpr,
-    BEFORE: tl.constexpr, STEPS: tl.constexpr, BIASED: tl.constexpr, MASKED: tl.constexpr, CAP: tl.constexpr,
-    BK: tl.constexpr, ADDED: tl.constexpr,
+    scores, total, largest, more, rows, start, K2: tl.constexpr, AFTER: tl.constexpr, BEFORE: tl.constexpr,
+    CAP: tl.constexpr, BK: tl.constexpr, ADDED: tl.constexpr,
 ):  # fmt: skip
     """The powers of a block's scores, the factor for earlier blocks, the sum of powers, the largest score.
 
-    Scores get a soft cap, a bias is added, and those of keys that a query does not see are lowered.
+    Scores get a soft cap and a summand, and those of keys that a query does not see are lowered.
     """
     keys = tl.arange(0, BK) + start
     if CAP is not None:  # `CAP * tanh`, of half of a score
@@ -140,8 +134,6 @@ def _weighed(
         scores = tl.where(keys[None, :] + BEFORE >= rows[:, None], scores, float("-inf"))
     if ADDED is not None:
         scores += _in_powers_of_two(ADDED(more, rows[:, None], keys[None, :], start))
-    if BIASED:
-        scores = _biased(scores, bias, rows[:, None], keys[None, :], M, K2, STEPS, MASKED)
     now = tl.maximum(largest, tl.max(scores, 1))
     powers, shrink = tl.math.exp2(scores - now[:, None]), tl.math.exp2(largest - now)
     return powers, shrink, total * shrink + tl.sum(powers, 1), now
@@ -168,19 +160,6 @@ def _write(
         if rank == SPLITS - 1:
             found = _of_parts(parts, count, used, BM, WIDTH_V, SPLITS)
             tl.store(place, found.to(place.dtype.element_ty), mask=here)
-
-
-@triton.jit
-def _biased(
-    scores, bias, rows, keys, M: tl.constexpr, K2: tl.constexpr, STEPS: tl.constexpr, MASKED: tl.constexpr
-):
-    """Add a bias or apply a mask to scores, which are in units of log(2). Finite values stay finite."""
-    pointers, within = bias + rows * STEPS[0] + keys * STEPS[1], (rows < M) & (keys < K2)
-    if MASKED:
-        seen = tl.load(pointers, mask=within, other=1) != 0
-        return tl.where(seen, scores, -1e38)
-    else:  # noqa: RET505 (as above)
-        return scores + _in_powers_of_two(tl.load(pointers, mask=within, other=0.0).to(tl.float32))
 
 
 @triton.jit

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from iree_tuner.kernels.formula import INPUT
+from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
 from iree_tuner.kernels.kernel import Problem
-from iree_tuner.kernels.nest import INSIDE, OUTSIDE, PLACE, Nest
+from iree_tuner.kernels.nest import INSIDE, OUTSIDE, PLACE, Access, Nest
 from iree_tuner.kernels.triton_code import ELEMENTS
 from iree_tuner.kernels.triton_norms import IMPORTS, function_from, unknown_term, value_of
 
@@ -18,10 +18,21 @@ MOST_ADDED = 4
 
 NAME = "added"
 
+_HIDDEN = -1e38  # finite: a query that sees no key weighs all of them equally
 
-def arrays_of(nest: Nest) -> tuple[int, ...]:
+
+def arrays_of(nest: Nest | None) -> tuple[int, ...]:
     """The numbers of the arrays that are read, in order."""
-    return tuple(sorted({each.input for each in nest.accesses}))
+    return () if nest is None else tuple(sorted({each.input for each in nest.accesses}))
+
+
+def summand_of(read: Access, kind: str, sizes: tuple[int, ...]) -> Nest:
+    """A bias as a summand, by its strides of these loops; or a mask, which hides keys where it is 0."""
+    terms = [FormulaTerm(INPUT, kind, input=0)]
+    if kind == "i1":
+        terms += [FormulaTerm(CONSTANT, "f32", value=each) for each in (0.0, _HIDDEN)]
+        terms.append(FormulaTerm("arith.select", "f32", (0, 1, 2)))
+    return Nest(sizes, (read,), tuple(terms), (0,) * len(sizes))
 
 
 def refused(problem: Problem) -> str:
@@ -37,15 +48,13 @@ def refused(problem: Problem) -> str:
     return "" if len(kinds) <= MOST_ADDED else f"it reads {len(kinds)} arrays for its scores"
 
 
-def added_function(problem: Problem, queries: int, keys: int, bm: int, bk: int) -> Any:  # noqa: ANN401
+def added_function(nest: Nest | None, queries: int, keys: int, bm: int, bk: int) -> Any:  # noqa: ANN401
     """The function in Triton that computes it for a tile of `bm` queries and `bk` keys; None without any.
 
     Its parameters: the tuple of the number of the head, that of the tile's first query, and the arrays in the
     order of `arrays_of`; the numbers of queries as a column, of keys as a row; that of the first key.
     """
-    if problem.added is None:
-        return None
-    return function_from(_Writer(problem, problem.added, queries, keys, bm, bk).source(), NAME)
+    return None if nest is None else function_from(_Writer(nest, queries, keys, bm, bk).source(), NAME)
 
 
 @dataclass
@@ -56,7 +65,6 @@ class _Writer:
     share is computed from the first of them, so that fewer elements are loaded.
     """
 
-    problem: Problem
     nest: Nest
     queries: int
     keys: int
@@ -76,7 +84,7 @@ class _Writer:
                 access = self.nest.accesses[term.input]
                 place = arrays.index(access.input)
                 value = self._load(f"more[{place + 2}]", access.offset, access.strides, term.of)
-                if self.problem.inputs[access.input].element_type == "i1":
+                if term.element == "i1":
                     value = f"{value} != 0"
             elif term.op in (INSIDE, OUTSIDE, PLACE):
                 test = self.nest.ranges[term.input]

@@ -6,6 +6,8 @@ import numpy as np
 from interpreted_tensors import Tensor
 
 from iree_tuner.kernels import triton_attention_source
+from iree_tuner.kernels.nest import Access
+from iree_tuner.kernels.triton_scores import added_function, summand_of
 
 CASES = (
     (100, 77, 1, None, 1, "", 0), (64, 128, 1, None, 1, "", 0), (100, 100, 2, 0, 1, "", 0),
@@ -21,7 +23,7 @@ WINDOWS = (
     (150, 150, 2, 0, 40), (150, 150, 1, 9, 9), (100, 130, 1, None, 20), (100, 164, 2, 64, -30),
 )  # fmt: skip
 """Queries, keys, heads to one of keys, keys after and before its own that a query sees."""
-CAP = 0.5
+CAP, KINDS = 0.5, {"float16": "f16", "float32": "f32", "bool": "i1"}
 
 
 def biases(kind, batch, heads, m, keys):
@@ -54,7 +56,10 @@ for m, keys, shared, after, splits, kind, late, before in every:
     parts = np.full(tiles * splits * 64 * (64 + 2), np.nan, np.float32)
     row, other = heads * width, heads // shared * width
     query = (m * row, shared * width, width)
-    strides = {"Q": query, "OUT": query, "BIAS": (steps[0], shared * steps[1], steps[1])}
+    strides = {"Q": query, "OUT": query}
+    read = Access(0, 0, (steps[0], shared * steps[1], steps[1], *steps[2:]))
+    summand = summand_of(read, KINDS[bias.dtype.name], (batch, heads // shared, shared, m, keys))
+    more = added_function(summand if kind not in ("", "capped") else None, m, keys, 64, 32)
     inner = {f"IN_{name}": (other if name in "KV" else row, 1) for name in ("Q", "K", "V", "OUT")}
     early, own = keys - late, other // width  # later keys have heads first
     earlier = [np.ascontiguousarray(each[:, :early]) for each in (k, v)]
@@ -63,13 +68,12 @@ for m, keys, shared, after, splits, kind, late, before in every:
     strides |= {"K": key, "V": key, "K_LATER": last, "V_LATER": last}
     inner |= dict.fromkeys(("IN_K_LATER", "IN_V_LATER"), (width, 1))
     triton_attention_source.attention[(math.ceil(m / 64) * splits, batch * heads, 1)](
-        *map(Tensor, (q, *earlier, bias, *later, *[bias] * 4, out, parts)),
+        *map(Tensor, (q, *earlier, *later, *[bias] * 4, out, parts)),
         BATCH=(batch, heads // shared, shared), M=m, N=width, K1=width, K2=keys, **strides, **inner,
-        IN_BIAS=steps[2:], AFTER=after, BEFORE=before,
+        AFTER=after, BEFORE=before,
         SCALE=(0.25 / CAP if kind == "capped" else 0.125) * math.log2(math.e),
         CAP=CAP * math.log2(math.e) if kind == "capped" else None, BM=64, BK=32, WIDTH=64, WIDTH_V=64,
-        SPLITS=splits, CLUSTER=False, BIASED=kind not in ("", "capped"), MASKED=kind == "mask",
-        EARLIER=early, SOURCES=(0, 1, 2, 3, 4, 5), STARTS=(0,) * 6,
+        SPLITS=splits, CLUSTER=False, EARLIER=early, SOURCES=(0, 1, 2, 3, 4), STARTS=(0,) * 5, ADDED=more,
     )  # fmt: skip
     k, v = (np.repeat(each.astype(float), shared, axis=2) for each in (k, v))
     scores = 0.125 * np.einsum("bmhd,bkhd->bhmk", q.astype(float), k)
@@ -91,14 +95,13 @@ for sources in ((0, 0, 0), (0, 1, 1)):
     given = [q, *(np.full(1, np.nan, np.float16) if source == 0 else whole for source in sources[1:])]
     none = np.zeros(1, np.float32)
     triton_attention_source.attention[(math.ceil(m / 64), 1, 1)](
-        *map(Tensor, (*given, *[none] * 7, out, none)), BATCH=(1,), M=m, N=width, K1=width, K2=m,
-        **dict.fromkeys(("Q", "K", "V", "OUT", "BIAS", "K_LATER", "V_LATER"), (0,)),
-        **dict.fromkeys(("IN_BIAS", "IN_K_LATER", "IN_V_LATER"), (0, 0)),
+        *map(Tensor, (*given, *[none] * 6, out, none)), BATCH=(1,), M=m, N=width, K1=width, K2=m,
+        **dict.fromkeys(("Q", "K", "V", "OUT", "K_LATER", "V_LATER"), (0,)),
+        **dict.fromkeys(("IN_K_LATER", "IN_V_LATER"), (0, 0)),
         **{f"IN_{name}": (1 + 3 * width, 1) for name in ("Q", "K", "V")}, IN_OUT=(width, 1), AFTER=None,
         BEFORE=None, CAP=None,
         SCALE=0.125 * math.log2(math.e), BM=64, BK=32, WIDTH=32, WIDTH_V=32, SPLITS=1, CLUSTER=False,
-        BIASED=False, MASKED=False, EARLIER=m, SOURCES=(*sources, 3, 4, 5),
-        STARTS=(1, 1 + width, 1 + 2 * width, 0, 0, 0),
+        EARLIER=m, SOURCES=(*sources, 3, 4), STARTS=(1, 1 + width, 1 + 2 * width, 0, 0),
     )  # fmt: skip
     parts = (whole if at else q for at in range(3))
     q, k, v = (each[:, 1 + at * width :][:, :width].astype(float) for at, each in enumerate(parts))

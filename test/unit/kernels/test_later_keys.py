@@ -54,14 +54,14 @@ def wanted(name: str, read):
         )
     else:
         query, *early = read[:3]
-        late, query = read[-2:], query.reshape(-1, query.shape[-3] if query.ndim > 3 else 1, 4, 16)
+        late, query = read[3:5], query.reshape(-1, query.shape[-3] if query.ndim > 3 else 1, 4, 16)
     if name == "later_row":
         early, late = ([each.swapaxes(1, 2) for each in own] for own in (early, late))
     keys, values = (np.concatenate(own, axis=1) for own in zip(early, late, strict=True))
     keys, values = (each.repeat(4 // each.shape[2], axis=2) for each in (keys, values))
     scores = 0.25 * np.einsum("bmhd,bkhd->bhmk", query, keys)
     if name == "later_bias":
-        scores += read[3]
+        scores += read[5]
     if name == "later_places":
         last = np.arange(query.shape[1]) + EARLIER[name]
         scores[:, :, np.arange(keys.shape[1])[None] > last[:, None]] = -np.inf
