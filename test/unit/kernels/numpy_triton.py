@@ -62,12 +62,14 @@ def install(monkeypatch, number):
         program_id=lambda _: number(), arange=lambda first, end: np.arange(first, end).view(Values),
         zeros=lambda shape, kind: np.zeros(shape, kind).view(Values),
         full=lambda shape, value, kind: np.full(shape, value, kind).view(Values),
-        reshape=np.reshape, load=load, store=store, where=np.where, maximum=maximum, minimum=minimum,
+        reshape=np.reshape, load=load, store=store, maximum=maximum, minimum=minimum,
+        where=lambda *given: _kept(np.where(*given)),
         sum=lambda values, axis=None, keep_dims=False: _kept(np.sum(values, axis=axis, keepdims=keep_dims)),
         max=lambda values: _kept(np.fmax.reduce(values)),
         exp=np.exp, log=np.log, sqrt=np.sqrt, abs=np.abs, rsqrt=lambda each: 1 / np.sqrt(each),
         erf=lambda each: np.vectorize(erf, [each.dtype])(each).view(Values),
         float16=np.float16, bfloat16=ml_dtypes.bfloat16, float32=np.float32, int1=np.bool_,
+        int32=np.int32, int64=np.int64,
         PropagateNan=SimpleNamespace(ALL=True),
     )  # fmt: skip
     extra = ModuleType("triton.language.extra")
