@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,12 +17,14 @@ from iree_tuner.cli.db import NoDatabase, with_database
 from iree_tuner.cli.inputs import INPUTS, InputFlags, ProgramName, is_command, opened, tell_caution
 from iree_tuner.cli.output import OUTPUT, Json, answers_to, people, print_json
 from iree_tuner.cli.report import how_to_use, nothing_to_json, report_result, result_to_json
+from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.process import shared_folder
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import note_input, planned_output, write
 from iree_tuner.program.dynamic import parse_sizes, sized_cases
 from iree_tuner.report.page import check_installed
 from iree_tuner.report.progress import Progress
+from iree_tuner.spec.io import load_spec, shipped_specs
 from iree_tuner.store import Store
 from iree_tuner.store.record import Use, as_json
 from iree_tuner.targets.find import kind_for_device
@@ -114,6 +116,7 @@ def tune(
         check_installed()
     if options.budget_s is not None:
         options = replace(options, budget_s=options.budget_s - (time.monotonic() - start))
+    options = _from_earlier(options, path)
     chosen = replace(options, try_flags=False, compiled=vmfb is not None)  # flags are among the sources
     with Progress(people) as progress, _nothing_told(as_json=outputs.as_json):
         result = tune_program(source, chosen, run=run, sources=sources, observer=progress)
@@ -141,6 +144,18 @@ def tune(
     if result.failure:
         raise TunerError(result.failure)
     return _INTERRUPTED if result.interrupted else 0
+
+
+def _from_earlier(options: TuningOptions, path: Path) -> TuningOptions:
+    """The options with the spec that a result may replace among the starters, if it is one."""
+    if options.starters == () or options.self_test or not path.is_file():
+        return options
+    with suppress(TunerError):
+        load_spec(path, new_context())
+        shipped = shipped_specs(options.targets[0].backend)
+        given = shipped if options.starters is None else options.starters
+        return replace(options, starters=(path, *given))
+    return options
 
 
 @contextmanager

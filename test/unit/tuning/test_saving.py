@@ -14,6 +14,15 @@ from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.tuning.options import TuningOptions
 from iree_tuner.tuning.source import CandidateSource
 
+EMPTY_SPEC = """
+module attributes { transform.with_named_sequence } {
+  transform.named_sequence @__kernel_config(%arg0: !transform.any_op {transform.consumed})
+      -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
+    transform.yield %arg0 : !transform.any_op
+  }
+}
+"""
+
 
 class Result:
     def __init__(self, refused):
@@ -85,6 +94,29 @@ def test_an_empty_spec_does_not_replace_another(tmp_path, capsys, monkeypatch):
     spec.unlink()
     assert run(command) == 0
     assert "transform.named_sequence" in spec.read_text()
+
+
+@pytest.mark.parametrize(
+    ("spec", "options", "first"),
+    [
+        (EMPTY_SPEC, (), True), ("// found yesterday", (), False), ("", (), False),
+        (EMPTY_SPEC, ("--no-starters",), False), (EMPTY_SPEC, ("--starter", "other.mlir"), True),
+    ],
+)  # fmt: skip
+def test_an_earlier_result_is_tried_first(tmp_path, monkeypatch, spec, options, first):
+    """If it is a spec, and starters are tried at all."""
+    asked = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        "iree_tuner.cli.tune.tune_program", lambda _, given, **__: asked.append(given) or CASES["tie"][0]
+    )
+    for name, text in (("mm.mlir", ZERO_MATMUL), ("mm.spec.mlir", spec), ("other.mlir", EMPTY_SPEC)):
+        Path(name).write_text(text)
+    assert run(["tune", "mm.mlir", "--no-db", "-o", "mm.spec.mlir", *options]) == 0
+    starters = [*map(str, asked[0].starters or ())]
+    assert ("mm.spec.mlir" in starters) == first
+    assert starters[:1] == ["mm.spec.mlir"] or not first
+    assert ("other.mlir" in starters) == ("other.mlir" in options)
 
 
 @pytest.mark.parametrize(("case", "kept"), [("uncertain", True), ("tie", True), ("win", False)])
