@@ -279,7 +279,7 @@ class InProgram:
 
 def compare_in_program(
     program: Program, run: ProgramRun, choices: Mapping[str, Chosen], spec: TuningSpec | None, lab: Lab,
-    rounds: int = ROUNDS,
+    rounds: int = ROUNDS, seconds: float = math.inf,
 ) -> InProgram:  # fmt: skip
     """Compare the whole program with itself with each choice of kernels, untuned and tuned.
 
@@ -290,6 +290,7 @@ def compare_in_program(
         spec: the tuning spec, if there is one.
         lab: where the program is compiled and run.
         rounds: the most interleaved pairs of a comparison.
+        seconds: for all comparisons; each has at least one pair.
 
     Raises:
         TunerError: the default does not compile or run.
@@ -301,9 +302,10 @@ def compare_in_program(
             what = name if base == default else f"{base.what} with {name}"
             versions.append(replace(base, what=what, changes=(*base.changes, *changes_of(chosen))))
     every = [site for chosen in choices.values() for site, _ in chosen]
+    most_s = min(_JUDGED_S, max(0.0, seconds) / (len(versions) + 1))
     # Errors add up from one op to the next.
     depth = ErrorDepth(max(site.problem.workload.reduction_length for site in every), len(every))
-    sources, plan = [*([spec] if spec else []), Kernels()], ComparisonPlan(1, rounds, _BATCH_S, _JUDGED_S)
+    sources, plan = [*([spec] if spec else []), Kernels()], ComparisonPlan(1, rounds, _BATCH_S, most_s)
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
         whole = ProgramVersions(program, run, lab, Silent(), depth, sources=sources, folder=Path(folder))
         found = tuple(zip(versions, whole.compare(default, versions, plan), strict=True))

@@ -300,8 +300,8 @@ class TuningOptions(DatabaseOptions, ClusterOptions):
     seed
         Seed of all random choices.
     starters
-        Try the configurations of this spec first. Repeatable. Default: the specs that ship. If the output is a
-        spec already, its configurations are tried before these.
+        Try the configurations of this spec first. Repeatable. Default: the specs that ship. If the output
+        is a spec already, its configurations are tried before these.
     try_flags
         Also try compiler flags, and runtime flags for the result. Default: on in runs of a minute or more. No
         compiler flags are tried if the chip has options.

@@ -181,6 +181,9 @@ class ContestOptions(DatabaseOptions, DeviceOptions):
 
 _OPTIONS = ContestOptions()
 
+_ALONE_PART = 0.6
+"""Of the time of a budget, for kernels alone; the rest is for the whole program."""
+
 
 @app.command
 def bench(
@@ -242,10 +245,10 @@ def _compete(
         found = find_competitors(
             competitors_of(outlook, (), lab, options.variants or math.inf), (), lab, records
         )
+        own_s = (1.0 if options.alone else _ALONE_PART) * (end - time.monotonic())
         contests = hold_contests(
-            found, lab, records, tuned=tuned, rounds=options.rounds, seconds=end - time.monotonic(),
-            watch=status.update,
-        )  # fmt: skip
+            found, lab, records, tuned=tuned, rounds=options.rounds, seconds=own_s, watch=status.update
+        )
         choices = found.choices([each.result for each in contests if each.result], lab.target, lab)
         chosen, spec, executable = choices.get("kernels", []), None, outlook.target
         report_contests(contests, as_json)
@@ -253,7 +256,8 @@ def _compete(
         if choices and not options.alone:
             status.update("comparing the whole program")
             other = TuningSpec(given, lab.context) if given else None
-            compared = compare_in_program(source, request, choices, other, lab, options.rounds)
+            left_s = end - time.monotonic()
+            compared = compare_in_program(source, request, choices, other, lab, options.rounds, left_s)
             report_program(compared, as_json)
             chosen = compared.chosen
             if compared.is_tuned and compared.best is not None:
