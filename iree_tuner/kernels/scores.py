@@ -28,7 +28,7 @@ from iree_tuner.ops.element_type import ElementType
 CAPS = "math.tanh"
 """The body of an op that keeps scores softly within a number; it ends what is added."""
 
-_MOST_OPS, _MOST_ARRAYS = 32, 4
+_MOST_OPS, _MOST_ARRAYS = 48, 4
 
 
 @dataclass(frozen=True)
