@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Generator
@@ -116,10 +117,9 @@ def tune(
         check_installed()
     if options.budget_s is not None:
         options = replace(options, budget_s=options.budget_s - (time.monotonic() - start))
-    options = _from_earlier(options, path)
-    chosen = replace(options, try_flags=False, compiled=vmfb is not None)  # flags are among the sources
-    with Progress(people) as progress, _nothing_told(as_json=outputs.as_json):
-        result = tune_program(source, chosen, run=run, sources=sources, observer=progress)
+    plan = replace(options, try_flags=False, compiled=vmfb is not None)  # flags are among the sources
+    with Progress(people) as progress, _nothing_told(as_json=outputs.as_json), _earlier(plan, path) as plan:
+        result = tune_program(source, plan, run=run, sources=sources, observer=progress)
     if not result.judged:  # what an earlier run wrote stays
         return _not_judged(result, as_json=outputs.as_json)
     stays, others = list[Path](), list[Path]()
@@ -146,16 +146,21 @@ def tune(
     return _INTERRUPTED if result.interrupted else 0
 
 
-def _from_earlier(options: TuningOptions, path: Path) -> TuningOptions:
-    """The options with the spec that a result may replace among the starters, if it is one."""
-    if options.starters == () or options.self_test or not path.is_file():
-        return options
-    with suppress(TunerError):
-        load_spec(path, new_context())
-        shipped = shipped_specs(options.targets[0].backend)
-        given = shipped if options.starters is None else options.starters
-        return replace(options, starters=(path, *given))
-    return options
+@contextmanager
+def _earlier(options: TuningOptions, path: Path) -> Generator[TuningOptions]:
+    """The options with the spec that a result may replace among the starters, if it is one.
+
+    A copy is read, since no output may replace an input.
+    """
+    with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
+        if options.starters != () and not options.self_test and path.is_file():
+            with suppress(TunerError, OSError):
+                copy = Path(shutil.copy(path, folder))
+                load_spec(copy, new_context())
+                shipped = shipped_specs(options.targets[0].backend)
+                given = shipped if options.starters is None else options.starters
+                options = replace(options, starters=(copy, *given))
+        yield options
 
 
 @contextmanager

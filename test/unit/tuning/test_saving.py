@@ -11,6 +11,7 @@ from test_tune_output import CASES, LAYERS, SOURCES
 from iree_tuner.cli import tune as command
 from iree_tuner.cli.main import run
 from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.files import write
 from iree_tuner.tuning.options import TuningOptions
 from iree_tuner.tuning.source import CandidateSource
 
@@ -22,6 +23,9 @@ module attributes { transform.with_named_sequence } {
   }
 }
 """
+
+
+OTHER_SPEC = f"// another one\n{EMPTY_SPEC}"
 
 
 class Result:
@@ -104,19 +108,20 @@ def test_an_empty_spec_does_not_replace_another(tmp_path, capsys, monkeypatch):
     ],
 )  # fmt: skip
 def test_an_earlier_result_is_tried_first(tmp_path, monkeypatch, spec, options, first):
-    """If it is a spec, and starters are tried at all."""
-    asked = []
+    """If it is a spec, and starters are tried at all; a faster result replaces it."""
+    asked, found = [], CASES["win"][0]
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
-        "iree_tuner.cli.tune.tune_program", lambda _, given, **__: asked.append(given) or CASES["tie"][0]
+        "iree_tuner.cli.tune.tune_program",
+        lambda _, given, **__: asked.extend(Path(each).read_text() for each in given.starters or ()) or found,
     )
-    for name, text in (("mm.mlir", ZERO_MATMUL), ("mm.spec.mlir", spec), ("other.mlir", EMPTY_SPEC)):
+    monkeypatch.setattr(type(found), "save", lambda _, path: write(Path(path), "new"))
+    for name, text in (("mm.mlir", ZERO_MATMUL), ("mm.spec.mlir", spec), ("other.mlir", OTHER_SPEC)):
         Path(name).write_text(text)
     assert run(["tune", "mm.mlir", "--no-db", "-o", "mm.spec.mlir", *options]) == 0
-    starters = [*map(str, asked[0].starters or ())]
-    assert ("mm.spec.mlir" in starters) == first
-    assert starters[:1] == ["mm.spec.mlir"] or not first
-    assert ("other.mlir" in starters) == ("other.mlir" in options)
+    assert asked[:1] == [EMPTY_SPEC] or not first
+    assert (EMPTY_SPEC in asked, OTHER_SPEC in asked) == (first, "other.mlir" in options)
+    assert Path("mm.spec.mlir").read_text() == "new"
 
 
 @pytest.mark.parametrize(("case", "kept"), [("uncertain", True), ("tie", True), ("win", False)])
