@@ -17,6 +17,18 @@ from examples.models.weights import Weights
 Inputs = tuple[NDArray[Any], ...]
 
 
+def _block_weights(name: str, width: int) -> Weights:
+    """Of a block whose queries, keys and values are one product."""
+    w = Weights(name)
+    w.norm("norm1", width)
+    w.norm("norm2", width)
+    w.linear("qkv", width, 3 * width)
+    w.linear("mixed", width, width)
+    w.linear("hidden", width, 4 * width)
+    w.linear("out", 4 * width, width)
+    return w
+
+
 def convnext(name: str, of: str, *, images: int, size: int, channels: int) -> Model:
     """A depthwise 7x7 convolution, a layer norm and a feed-forward layer with scales of its channels."""
 
@@ -48,15 +60,9 @@ def placed(name: str, of: str, *, size: int, width: int, heads: int) -> Model:
     each = width // heads
 
     def weights() -> Weights:
-        w = Weights(name)
-        w.norm("norm1", width)
-        w.norm("norm2", width)
-        w.linear("qkv", width, 3 * width)
-        w.linear("mixed", width, width)
+        w = _block_weights(name, width)
         w.table("rows", size * size, each)
         w.table("columns", size * size, each)
-        w.linear("hidden", width, 4 * width)
-        w.linear("out", 4 * width, width)
         return w.half()
 
     def inputs(rng: np.random.Generator) -> Inputs:
@@ -139,13 +145,7 @@ def gpt2_step(name: str, of: str, *, cached: int, width: int, heads: int) -> Mod
     each = width // heads
 
     def weights() -> Weights:
-        w = Weights(name)
-        w.norm("norm1", width)
-        w.norm("norm2", width)
-        w.linear("qkv", width, 3 * width)
-        w.linear("mixed", width, width)
-        w.linear("hidden", width, 4 * width)
-        w.linear("out", 4 * width, width)
+        w = _block_weights(name, width)
         return w.half()
 
     def inputs(rng: np.random.Generator) -> Inputs:
@@ -167,13 +167,7 @@ def alibi(name: str, of: str, *, tokens: int, width: int, heads: int) -> Model:
     """Causal attention whose scores fall with the distance, for each head at its own rate (ALiBi)."""
 
     def weights() -> Weights:
-        w = Weights(name)
-        w.norm("norm1", width)
-        w.norm("norm2", width)
-        w.linear("qkv", width, 3 * width)
-        w.linear("mixed", width, width)
-        w.linear("hidden", width, 4 * width)
-        w.linear("out", 4 * width, width)
+        w = _block_weights(name, width)
         w.half()
         w.constant("slopes", (2.0 ** (-8.0 * np.arange(1, heads + 1) / heads)).astype(np.float32))
         return w

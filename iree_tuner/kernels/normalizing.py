@@ -10,7 +10,7 @@ from types import MappingProxyType
 from iree.compiler import ir
 
 from iree_tuner.kernels.epilogue import producer, unary_of
-from iree_tuner.kernels.fused_op import plan_of, reduction_of, workload_of
+from iree_tuner.kernels.fused_op import FusedPlan, plan_of, reduction_of, workload_of
 from iree_tuner.kernels.kernel import Problem
 from iree_tuner.kernels.moved import NotIndexableError
 from iree_tuner.kernels.moves import (
@@ -230,13 +230,9 @@ def _normalizing_site(op: ir.Operation, kept: Collection[ir.Operation]) -> Site 
     few = [each for each in values if _size(each) < _size(op.result)]
     if len(values) > MOST_INPUTS or not any(map(_of_large_sum, few)):
         return None
-    try:
-        plan = plan_of(every, op.result)
-    except NotIndexableError:
+    if (planned := _planned(values, every)) is None:
         return None
-    nest = nest_of(plan, values)
-    if nest is None:
-        return None
+    plan, nest = planned
     merged = nest.merged()
     # Operands repeat along the innermost loop, a narrow group, and none is transposed.
     steps = {each.strides[-1] for each in merged.accesses}
@@ -259,16 +255,23 @@ def _moving_site(op: ir.Operation, once: Collection[ir.Operation]) -> Site | Non
     while (before := producer(value)) is not None and (before.name in (EXPAND, COLLAPSE) or _copies(before)):
         value, ops = before.operands[0], [before, *ops]
     values, every = gathered(ops)
-    if not values:
+    if not values or (planned := _planned(values, every)) is None:
         return None
+    plan, nest = planned
+    merged = nest.merged()
+    along = {each.strides[-1] for each in merged.accesses} <= {0, 1}
+    fits = along if _size(value) * 2 <= _size(op.result) else _interleaves(merged)
+    return site_of_plan(plan, values, every, nest, OP) if fits else None
+
+
+def _planned(values: Sequence[ir.Value], ops: Sequence[ir.Operation]) -> tuple[FusedPlan, Nest] | None:
+    """The plan of ops of these inputs and its loops; None if they are not one op, or have no such loops."""
     try:
-        plan = plan_of(every, op.result)
+        plan = plan_of(ops, ops[-1].result)
     except NotIndexableError:
         return None
     nest = nest_of(plan, values)
-    along = nest is not None and {each.strides[-1] for each in nest.merged().accesses} <= {0, 1}
-    fits = along if _size(value) * 2 <= _size(op.result) else nest is not None and _interleaves(nest.merged())
-    return site_of_plan(plan, values, every, nest, OP) if fits else None
+    return None if nest is None else (plan, nest)
 
 
 def _interleaves(nest: Nest) -> bool:
