@@ -281,7 +281,7 @@ def plan_of(ops: Collection[ir.Operation], result: ir.Value, *, rows: bool = Fal
     sizes = tuple((size,) for size in shape)
     for _ in range(_MOST_SPLITS):
         try:
-            whole = _whole(sizes)
+            whole = whole_index(sizes)
             element = Elements(ops, (whole[-1], shape[-1]) if rows else None).at(result, whole)
         except SplitError as error:
             loop, parts = error.loop, sizes[error.loop.dimension]
@@ -298,7 +298,7 @@ def _loops(sizes: Sequence[Sequence[int]], dimension: int) -> list[SplitLoop]:
     return [SplitLoop(dimension, part, size) for part, size in enumerate(sizes[dimension])]
 
 
-def _whole(sizes: Sequence[Sequence[int]]) -> Indices:
+def whole_index(sizes: Sequence[Sequence[int]]) -> Indices:
     """The index of an element of the result, as sums of loops."""
     found: list[LoopSum] = []
     for dimension, parts in enumerate(sizes):

@@ -16,7 +16,7 @@ from iree.compiler import ir
 
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.expression import constant_of
-from iree_tuner.kernels.fused_op import Computed, Element, FusedPlan, Read, plan_of
+from iree_tuner.kernels.fused_op import Computed, Element, FusedPlan, Read, plan_of, whole_index
 from iree_tuner.kernels.moved import RESHAPES, LoopSum, Names, NotIndexableError, SplitLoop
 from iree_tuner.kernels.moves import EMPTY, is_elementwise, is_source
 from iree_tuner.kernels.nest import Nest
@@ -168,12 +168,7 @@ def _count(value: ir.Value) -> int:
 
 def _places(index: Sequence[LoopSum], plan: FusedPlan) -> Names | None:
     """For each part of an index, the dimensions that it goes through; None if it is another expression."""
-    whole: list[LoopSum] = []
-    for dimension in range(len(plan.sizes)):
-        total = LoopSum()
-        for loop in (each for each in plan.loops if each.dimension == dimension):
-            total = total.times(loop.size).plus(LoopSum.of(0, {loop: 1}))
-        whole.append(total)
+    whole = whole_index(plan.sizes)
     found: list[tuple[int, ...]] = []
     for each in index:
         own = tuple(dict.fromkeys(loop.dimension for loop, _ in each.terms if isinstance(loop, SplitLoop)))

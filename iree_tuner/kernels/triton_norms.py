@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import linecache
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -313,12 +313,7 @@ def value_of(term: FormulaTerm, of: Sequence[str]) -> str:
 
 def _along(index: str, loops: Sequence[tuple[int, int]]) -> list[str]:
     """The summands of an address for an index over loops, given by sizes and strides, outermost first."""
-    runs: list[tuple[int, int]] = []
-    for size, stride in loops:
-        if runs and runs[-1][1] == stride * size:
-            runs[-1] = runs[-1][0] * size, stride
-        else:
-            runs.append((size, stride))
+    runs = runs_of(loops)
     found: list[str] = []
     for place, (size, stride) in enumerate(runs):
         inner = math.prod(each for each, _ in runs[place + 1 :])
@@ -328,6 +323,17 @@ def _along(index: str, loops: Sequence[tuple[int, int]]) -> list[str]:
         if stride:
             own = f"({own})" if " " in own else own
             found.append(own if stride == 1 else f"{own} * {stride}")
+    return found
+
+
+def runs_of(loops: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Loops by size and stride, outermost first, joined where they go through an array like one."""
+    found: list[tuple[int, int]] = []
+    for size, stride in loops:
+        if found and found[-1][1] == stride * size:
+            found[-1] = found[-1][0] * size, stride
+        else:
+            found.append((size, stride))
     return found
 
 

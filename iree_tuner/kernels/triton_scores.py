@@ -11,7 +11,7 @@ from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
 from iree_tuner.kernels.kernel import Problem
 from iree_tuner.kernels.nest import INSIDE, OUTSIDE, PLACE, Access, Nest
 from iree_tuner.kernels.triton_code import ELEMENTS
-from iree_tuner.kernels.triton_norms import IMPORTS, function_from, unknown_term, value_of
+from iree_tuner.kernels.triton_norms import IMPORTS, function_from, runs_of, unknown_term, value_of
 
 MOST_ADDED = 4
 """The most arrays that are read for it."""
@@ -117,7 +117,7 @@ class _Writer:
         rows = slice(first_row, first_key), "rows", "more[1]", self.queries, self.bm
         keys = slice(first_key, None), "keys", "first", self.keys, self.bk
         for own, name, start, size, block in (rows, keys):
-            parts = _joined(self.nest.sizes[own], strides[own])
+            parts = runs_of(zip(self.nest.sizes[own], strides[own], strict=True))
             for at, (count, stride) in enumerate(parts):
                 inner = math.prod(each for each, _ in parts[at + 1 :])
                 index = start if inner % block == 0 else name
@@ -144,14 +144,3 @@ def _count_to(sizes: Sequence[int], size: int) -> int:
         count += 1
         product *= sizes[-count]
     return count
-
-
-def _joined(sizes: Sequence[int], strides: Sequence[int]) -> list[tuple[int, int]]:
-    """Loops of these sizes and strides, joined where an array goes through them like one."""
-    found: list[tuple[int, int]] = []
-    for size, stride in zip(sizes, strides, strict=True):
-        if found and found[-1][1] == stride * size:
-            found[-1] = found[-1][0] * size, stride
-        else:
-            found.append((size, stride))
-    return found
