@@ -45,7 +45,8 @@ from iree_tuner.kernels.executable import build_kernel_here
 from iree_tuner.kernels.find import find_places
 from iree_tuner.kernels.in_program import Contest, hold_contests
 from iree_tuner.kernels.kernel import Code, Problem, kernel_named
-from iree_tuner.kernels.shapes import AttentionShape, ConvShape, attention_shape, conv_shape, gemm_of
+from iree_tuner.kernels.product_shape import gemm_of
+from iree_tuner.kernels.shapes import AttentionShape, ConvShape, attention_shape, conv_shape
 from iree_tuner.kernels.source import Outlook, competitors_of, find_competitors, outlook_of
 from iree_tuner.measure.sampling import Batches, interleave
 from iree_tuner.measure.statistics import Comparison, compare_rows

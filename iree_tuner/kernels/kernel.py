@@ -101,6 +101,9 @@ class Problem:
         halves: of a gated product, the loop of columns that is cut into halves, in its outermost part.
         groups: where the operand of each step `group_...` is read.
         added: what is added to the scores of an attention: loops of its batch, then of queries, then of keys.
+        operands: for each operand of a product that kernels compute of inputs, the loops of its dimensions;
+            None for an operand that is an input. Inputs of the first operand come first. Empty if both are
+            inputs. Kernels that cannot compute operands refuse such problems.
     """
 
     workload: Workload
@@ -122,6 +125,7 @@ class Problem:
     halves: int | None = None
     groups: tuple[RowGroups, ...] = ()
     added: Nest | None = None
+    operands: tuple[Nest | None, ...] = ()
 
     @property
     def masks(self) -> bool:
@@ -135,6 +139,9 @@ class Problem:
         causal += () if self.before is None else ("windowed",)
         capped = () if self.cap is None else ("capped",)
         capped += () if self.added is None else ("added",)
+        if self.operands:
+            kinds = (each.element_type for each in self.inputs)
+            capped += ("of", *dict.fromkeys(each for each in kinds if each.startswith("i")))
         padded = ("padded",) if self.padding else ()
         follows = self.integers is not None and self.integers.formula
         then = ("to", self.result.element_type) if follows else ()

@@ -252,21 +252,6 @@ def _workload(workload: Workload, atoms: Atoms, names: Sequence[Names]) -> Workl
     )  # fmt: skip
 
 
-def build_in_one(
-    moved: Moved, arguments: Sequence[ir.Value], sums: ir.Type, finish: Callable[[ir.Value], ir.Value]
-) -> ir.Value:
-    """Build the product and its epilogue as one dispatch, at the current insertion point.
-
-    `sums` is the type of the product in the program; `finish` builds the ops after it.
-    """
-    shapes = [[size for own in shape for size in own] for shape in moved.shapes]
-    operands = [reshaped(each, sizes) for each, sizes in zip(arguments, shapes, strict=True)]
-    if not moved.after:
-        return finish(_sums(moved, operands, sums))
-    result = moved.after[-1].result.type
-    return build_dispatch(result, lambda: finish(_sums(moved, operands, sums)))
-
-
 def build_dispatch(result: ir.Type, build: Callable[[], ir.Value]) -> ir.Value:
     """Put ops into one dispatch; by default the compiler would make several."""
     region = ir.Operation.create("flow.dispatch.region", results=[result], regions=2)
@@ -275,7 +260,13 @@ def build_dispatch(result: ir.Type, build: Callable[[], ir.Value]) -> ir.Value:
     return region.result
 
 
-def _sums(moved: Moved, operands: Sequence[ir.Value], sums: ir.Type) -> ir.Value:
+def build_sums(moved: Moved, arguments: Sequence[ir.Value], sums: ir.Type) -> ir.Value:
+    """Build the product without its moves at the current insertion point.
+
+    `sums` is the type of the product in the program.
+    """
+    shapes = [[size for own in shape for size in own] for shape in moved.shapes]
+    operands = [reshaped(each, sizes) for each, sizes in zip(arguments, shapes, strict=True)]
     kind = ir.RankedTensorType(sums)
     element = kind.element_type
     loops = [loop for own in moved.seen for loop in own]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from iree_tuner.kernels.formula import Formula
+from iree_tuner.kernels.formula import Formula, FormulaTerm
 
 INSIDE, OUTSIDE = "inside", "outside"
 """Terms that test a range."""
@@ -29,6 +29,41 @@ class Access:
     input: int
     offset: int
     strides: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class LoopPart:
+    """A part of a loop.
+
+    Attributes:
+        size: the number of its iterations.
+        loop: the number of the loop.
+        factor: how many of the loop's iterations one of its iterations is.
+        of: the number of what it is a part of besides, see `common_parts`.
+    """
+
+    size: int
+    loop: int
+    factor: int
+    of: int
+
+
+def common_parts(loops: Sequence[int], others: Sequence[int]) -> list[LoopPart] | None:
+    """The parts of loops that go through the same elements as `others`, cut where either ends.
+
+    Both are sizes, outer ones first. Each part has the number of the other one that it is `of`. None if they
+    do not divide each other.
+    """
+    ends = [[math.prod(own[at:]) for at in range(len(own) + 1)] for own in (loops, others)]
+    if ends[0][0] != ends[1][0]:
+        return None
+    found: list[LoopPart] = []
+    for outer, inner in pairwise(sorted({*ends[0], *ends[1]}, reverse=True)):
+        loop, of = (max(at for at, end in enumerate(own[:-1]) if end >= outer) for own in ends)
+        if outer % inner or inner % ends[0][loop + 1]:
+            return None
+        found.append(LoopPart(outer // inner, loop, inner // ends[0][loop + 1], of))
+    return found
 
 
 @dataclass(frozen=True)
@@ -104,6 +139,28 @@ class Nest:
             else:
                 groups.append([inner])
         return nest._with_loops([tuple(each) for each in groups])
+
+    def then(self, op: str, element: str) -> Nest:
+        """The nest that computes a scalar op of one operand, with a result of this type, at the end."""
+        return replace(self, terms=(*self.terms, FormulaTerm(op, element, (len(self.terms) - 1,))))
+
+    def reading(self, first: int) -> Nest:
+        """The nest whose inputs have numbers from `first` on."""
+        return replace(
+            self, accesses=tuple(replace(each, input=first + each.input) for each in self.accesses)
+        )
+
+    def in_parts(self, parts: Sequence[LoopPart]) -> Nest:
+        """The nest with these parts of its loops as loops; each computes an element, or a term of it."""
+
+        def moved(strides: tuple[int, ...]) -> tuple[int, ...]:
+            return tuple(strides[each.loop] * each.factor for each in parts)
+
+        return replace(
+            self, sizes=tuple(each.size for each in parts), written=(0,) * len(parts),
+            accesses=tuple(replace(each, strides=moved(each.strides)) for each in self.accesses),
+            ranges=tuple(replace(each, strides=moved(each.strides)) for each in self.ranges),
+        )  # fmt: skip
 
     def _with_loops(self, groups: list[tuple[int, ...]]) -> Nest:
         """The nest in which each group of loops is one loop, with the strides of its innermost loop."""

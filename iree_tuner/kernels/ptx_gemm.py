@@ -9,7 +9,7 @@ from itertools import product
 from string import Template
 
 from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Launch, Problem
-from iree_tuner.kernels.shapes import gemm_of
+from iree_tuner.kernels.product_shape import gemm_of
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.targets import Target
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from iree.compiler import ir
 
@@ -19,7 +18,7 @@ from iree_tuner.kernels.expression import constant_of
 from iree_tuner.kernels.fused_op import Computed, Element, FusedPlan, Read, plan_of, whole_index
 from iree_tuner.kernels.moved import RESHAPES, LoopSum, Names, NotIndexableError, SplitLoop
 from iree_tuner.kernels.moves import EMPTY, is_elementwise, is_source
-from iree_tuner.kernels.nest import Nest
+from iree_tuner.kernels.nest import LoopPart, Nest, common_parts
 from iree_tuner.kernels.planned_nest import nest_of
 from iree_tuner.kernels.shapes import HIDDEN, body_of, moved_by
 from iree_tuner.ops.dag import captured
@@ -58,44 +57,18 @@ class Added:
         dimensions = [
             [loop.size for loop in self.plan.loops if loop.dimension == at] for at in range(len(names))
         ]
-        found: dict[int, list[tuple[int, int, int]]] = {name: [] for name in order}  # size, loop, its factor
+        found: dict[int, list[LoopPart]] = {name: [] for name in order}
         first = 0
         for own, loops in zip(names, dimensions, strict=True):
-            parts = _common(loops, [sizes[each] for each in own])
+            parts = common_parts(loops, [sizes[each] for each in own])
             if nest is None or parts is None or not {*own} <= {*order}:
                 return None
-            for name, *part in parts:
-                found[own[name]].append((part[0], first + part[1], part[2]))
+            for part in parts:
+                found[own[part.of]].append(replace(part, loop=first + part.loop))
             first += len(loops)
-        every = [part for name in order for part in found[name]]
-        if nest is None or any(math.prod(part[0] for part in found[each]) != sizes[each] for each in found):
+        if nest is None or any(math.prod(part.size for part in found[each]) != sizes[each] for each in found):
             return None
-
-        def moved(strides: tuple[int, ...]) -> tuple[int, ...]:
-            return tuple(strides[loop] * factor for _, loop, factor in every)
-
-        return replace(
-            nest, sizes=tuple(size for size, *_ in every), written=(0,) * len(every),
-            accesses=tuple(replace(each, strides=moved(each.strides)) for each in nest.accesses),
-            ranges=tuple(replace(each, strides=moved(each.strides)) for each in nest.ranges),
-        )  # fmt: skip
-
-
-def _common(loops: Sequence[int], parts: Sequence[int]) -> list[tuple[int, int, int, int]] | None:
-    """Loops and parts of one dimension cut where either is: part, size, loop, factor of its stride.
-
-    Outer ones come first. None if they do not divide each other.
-    """
-    ends = [[math.prod(own[at:]) for at in range(len(own) + 1)] for own in (loops, parts)]
-    if ends[0][0] != ends[1][0]:
-        return None
-    found: list[tuple[int, int, int, int]] = []
-    for outer, inner in pairwise(sorted({*ends[0], *ends[1]}, reverse=True)):
-        loop, part = (max(at for at, end in enumerate(own[:-1]) if end >= outer) for own in ends)
-        if outer % inner or inner % ends[0][loop + 1]:
-            return None
-        found.append((part, outer // inner, loop, inner // ends[0][loop + 1]))
-    return found
+        return nest.in_parts([part for name in order for part in found[name]])
 
 
 def added_to(scores: ir.Value) -> Iterator[Added]:

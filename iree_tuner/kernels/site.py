@@ -29,12 +29,13 @@ from iree_tuner.kernels.moved import (
     Moved,
     add_product,
     build_dispatch,
-    build_in_one,
+    build_sums,
     moved_product,
     reshaped,
     zeros,
 )
 from iree_tuner.kernels.moves import HOISTED
+from iree_tuner.kernels.operands import ComputedOperand, computed_operand
 from iree_tuner.ops.contraction import Contraction
 from iree_tuner.ops.convolution import Convolution, is_convolution
 from iree_tuner.ops.dag import clone, strip_discardable
@@ -260,7 +261,8 @@ def _sites_of(root: ir.Operation, taken: set[ir.Operation]) -> _Own:
     whole = gated is not None and {*epilogue} <= BEFORE and len(inputs) < 4
     more = [_gated_site(sites[-1][0], gated, root, inputs, ops)] if gated is not None and whole else []
     moved = [] if bias else _moved_sites(root, sites, start, inputs, ops, taken)
-    return [*sites, *moved, *more]
+    computed = [] if bias else _computed_sites(root, sites, start, inputs, ops, taken)
+    return [*sites, *moved, *more, *computed]
 
 
 def _gated_site(
@@ -300,37 +302,134 @@ def _moved_sites(
         extras = inputs[2 : len(site.problem.inputs)]
         if moved is None or len({*moved.operands, *extras}) < 2 + len(extras):
             continue
-        every = list(dict.fromkeys((*moved.before, *own, *moved.after)))
-        rest = [each for each in every if each not in (root, start[-1], *moved.before)]
-        found.append(_moved_site(site, moved, root, [*moved.operands, *extras], (every, rest)))
+        problem, every, build = _moved(site, moved, (root, start), [*moved.operands, *extras], own)
+        before, result = [*moved.operands, *extras], every[-1].result.type
+        alone = program_of(before, result, partial(_alone_moved, build, result if moved.after else None))
+        case = case_of(before, every)
+        found.append((replace(site, problem=problem, case=case, one_op=alone), every[-1]))
         read.update(moved.before)
     taken.update(read)
     return found
 
 
-def _moved_site(
-    site: Site, moved: Moved, root: ir.Operation, inputs: Sequence[ir.Value],
-    ops: tuple[Sequence[ir.Operation], Sequence[ir.Operation]],
-) -> tuple[Site, ir.Operation]:  # fmt: skip
-    """A site and its last op. `ops` has all ops, and the ops after the product with their constants."""
-    every, rest = ops
+_Build = Callable[[Sequence[ir.Value], Sequence[ir.Value]], ir.Value]
+"""Builds a product of its operands, and the steps after it of their inputs."""
+
+
+def _alone_moved(build: _Build, dispatch: ir.Type | None, function: func.FuncOp) -> ir.Value:
+    """Build a product in a function; in one dispatch if its result's type is given."""
+    own = partial(build, function.arguments[:2], function.arguments[2:])
+    return own() if dispatch is None else build_dispatch(dispatch, own)
+
+
+def _moved(
+    site: Site, moved: Moved, product: tuple[ir.Operation, Sequence[ir.Operation]],
+    inputs: Sequence[ir.Value], own: Sequence[ir.Operation],
+) -> tuple[Problem, list[ir.Operation], _Build]:  # fmt: skip
+    """The problem of a site with its moves, all of its ops, and what builds them without the moves.
+
+    `product` is the root op, with the ops that its sums start from, and `own` has the ops of the site.
+    """
+    root, start = product
+    every = list(dict.fromkeys((*moved.before, *own, *moved.after)))
+    rest = [each for each in every if each not in (root, start[-1], *moved.before)]
     last, before = every[-1], site.problem
     problem = replace(
         before, workload=moved.workload, inputs=tuple(map(array_of, inputs)), result=array_of(last.result),
         epilogue=(*before.epilogue, "moved"), seen=moved.seen, constants=_constants(inputs),
     )  # fmt: skip
 
-    def build(function: func.FuncOp) -> ir.Value:
-        arguments = list(function.arguments)
+    def build(operands: Sequence[ir.Value], more: Sequence[ir.Value]) -> ir.Value:
+        sums = build_sums(moved, operands, root.result.type)
+        values = {root.result: sums, **dict(zip(inputs[2:], more, strict=True))}
+        return sums if last == root else copy_ops(rest, values)
 
-        def finish(sums: ir.Value) -> ir.Value:
-            values = {root.result: sums, **dict(zip(inputs[2:], arguments[2:], strict=True))}
-            return sums if last == root else copy_ops(rest, values)
+    return problem, every, build
 
-        return build_in_one(moved, arguments[:2], root.result.type, finish)
 
-    alone = program_of(inputs, last.result.type, build)
-    return replace(site, problem=problem, case=case_of(inputs, every), one_op=alone), last
+def _computed_sites(
+    root: ir.Operation, sites: _Own, start: Sequence[ir.Operation], inputs: Sequence[ir.Value],
+    ops: Sequence[ir.Operation], taken: set[ir.Operation],
+) -> _Own:  # fmt: skip
+    """The sites of a product whose operands are computed of smaller arrays, see `operands`.
+
+    Moves of the other operand and of the result are included. For the arguments see `_moved_sites`.
+    """
+    kinds = [ir.RankedTensorType(each.type).element_type for each in root.operands[:2]]
+    factor = next((each for each in kinds if isinstance(each, ir.FloatType)), None)
+    computed = [factor and computed_operand(root, at, factor) for at in (0, 1)]
+    chain = [op for each in computed if each is not None for op in each.ops]
+    found = _Own()
+    for site, last in sites if any(computed) else ():
+        own, extras = ops[: ops.index(last) + 1], inputs[2 : len(site.problem.inputs)]
+        moved = moved_product(root, own[ops.index(root) + 1 :], {*taken, *chain})
+        problem, every, read = site.problem, own, root.operands[:2]
+        build: _Build = partial(_rebuilt, root, own, extras)
+        if moved is not None:
+            read = moved.operands
+            problem, every, build = _moved(site, moved, (root, start), [*read, *extras], own)
+        computes = _Computes(computed, read, extras)
+        if computes.distinct:
+            every = list(dict.fromkeys((*chain, *every)))
+            found.append((computes.site(replace(site, problem=problem), every, build), every[-1]))
+    return found
+
+
+def _rebuilt(
+    root: ir.Operation, own: Sequence[ir.Operation], extras: Sequence[ir.Value],
+    operands: Sequence[ir.Value], more: Sequence[ir.Value],
+) -> ir.Value:  # fmt: skip
+    """Copy the ops of a site, with these operands of its product and inputs of the steps after it."""
+    values = dict(zip((*root.operands[:2], *extras), (*operands, *more), strict=True))
+    return copy_ops(own, values)
+
+
+@dataclass(frozen=True)
+class _Computes:
+    """A product with operands that are computed, operands that are `read`, and inputs of steps after it."""
+
+    computed: Sequence[ComputedOperand | None]
+    read: Sequence[ir.Value]
+    extras: Sequence[ir.Value]
+
+    @property
+    def parts(self) -> list[tuple[ir.Value, ...]]:
+        """The inputs of each operand."""
+        pairs = zip(self.computed, self.read, strict=True)
+        return [(value,) if each is None else each.inputs for each, value in pairs]
+
+    @property
+    def inputs(self) -> list[ir.Value]:
+        return [*(value for own in self.parts for value in own), *self.extras]
+
+    @property
+    def distinct(self) -> bool:
+        return len({*self.inputs}) == len(self.inputs)
+
+    def site(self, site: Site, every: Sequence[ir.Operation], build: _Build) -> Site:
+        """The site of these ops. Alone, it is one dispatch."""
+        first, result = len(self.parts[0]), every[-1].result.type
+        nests = [
+            each and each.nest.reading(start) for each, start in zip(self.computed, (0, first), strict=True)
+        ]
+
+        def alone(function: func.FuncOp) -> ir.Value:
+            arguments = [*function.arguments]
+            sides = arguments[:first], arguments[first : first + len(self.parts[1])]
+            more = arguments[len(arguments) - len(self.extras) :]
+
+            def made() -> ir.Value:
+                pairs = zip(self.computed, sides, strict=True)
+                return build([own[0] if each is None else each.built(own) for each, own in pairs], more)
+
+            return build_dispatch(result, made)
+
+        problem = replace(
+            site.problem, inputs=tuple(map(array_of, self.inputs)), operands=tuple(nests),
+            constants=_constants(self.inputs),
+        )  # fmt: skip
+        case, text = case_of(self.inputs, every), program_of(self.inputs, result, alone)
+        return replace(site, problem=problem, case=case, one_op=text)
 
 
 def _sites_of_integers(

@@ -18,7 +18,8 @@ from iree_tuner.kernels.triton_code import (
     code_of,
     compiled,
 )
-from iree_tuner.kernels.triton_scores import MOST_ADDED, added_function, arrays_of, refused, summand_of
+from iree_tuner.kernels.triton_scores import MOST_ADDED, refused, summand_of
+from iree_tuner.kernels.triton_tiles import arrays_of, function_of_tile
 from iree_tuner.targets import Target
 
 _MULTIPROCESSORS = 132  # of an H100 SXM and an H200
@@ -95,7 +96,8 @@ class TritonAttention(TritonKernel):
             "CLUSTER": splits > 1, "EARLIER": shape.earlier,
             "SOURCES": tuple(map(sources.index, sources)),
             "STARTS": tuple(shape.starts.get(name, 0) for name in _READ),
-            "ADDED": added_function(summand, shape.m, shape.k2, knobs["bm"], knobs["bk"]),
+            "ADDED": None if summand is None
+            else function_of_tile(summand, shape.m, shape.k2, knobs["bm"], knobs["bk"]),
         }  # fmt: skip
         made = compiled(triton_attention_source.attention, pointers, constants, knobs)
         x, y = -(-shape.m // knobs["bm"]), math.prod(shape.batch)

@@ -133,7 +133,7 @@ def _weighed(
     if BEFORE is not None:
         scores = tl.where(keys[None, :] + BEFORE >= rows[:, None], scores, float("-inf"))
     if ADDED is not None:
-        scores += _in_powers_of_two(ADDED(more, rows[:, None], keys[None, :], start))
+        scores += _in_powers_of_two(ADDED(more, rows[:, None], keys[None, :], start).to(tl.float32))
     now = tl.maximum(largest, tl.max(scores, 1))
     powers, shrink = tl.math.exp2(scores - now[:, None]), tl.math.exp2(largest - now)
     return powers, shrink, total * shrink + tl.sum(powers, 1), now

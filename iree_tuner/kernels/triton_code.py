@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
@@ -17,6 +17,9 @@ SHARED_BYTES = 227 * 1024
 
 ELEMENTS = {"f16": "*fp16", "bf16": "*bf16", "f32": "*fp32"}
 """Triton's names for pointers to each element type."""
+
+NARROW = {"i1": "*i8", "i4": "*i8", "i8": "*i8", "i16": "*i16", "i32": "*i32"}
+"""The same for integers, which only operands that are computed have. Two of 4 bits are in a byte."""
 
 MOST_VALUES = (1 << 31) - 1
 """The most elements of an array: offsets are 32 bits wide."""
@@ -37,10 +40,10 @@ class TritonKernel:
         return (f"triton {version('triton')}",)
 
 
-def unfit_arrays(problem: Problem) -> str:
-    """Why the sources cannot read or write a problem's arrays; empty if they can."""
+def unfit_arrays(problem: Problem, others: Container[str] = ()) -> str:
+    """Why the sources cannot read or write a problem's arrays, also of other types; empty if they can."""
     arrays = (*problem.inputs, problem.result)
-    if any(each.element_type not in ELEMENTS for each in arrays):
+    if any(each.element_type not in ELEMENTS and each.element_type not in others for each in arrays):
         return "an operand of its epilogue or its result is not f16, bf16 or f32"
     if max(math.prod(each.shape) for each in arrays) > MOST_VALUES:
         return "an array has too many values for offsets of 32 bits"
@@ -84,7 +87,7 @@ def made_code(
     rest see `code_of`; the knob `split` is the number of workgroups of a cluster.
     """
     result = len(names) - 2
-    inputs = [ELEMENTS[each.element_type] for each in problem.inputs]
+    inputs = [{**ELEMENTS, **NARROW}[each.element_type] for each in problem.inputs]
     unread = [inputs[0]] * (result - len(inputs))
     kinds = [*inputs, *unread, ELEMENTS[problem.result.element_type], ELEMENTS["f32"]]
     made = compiled(function, dict(zip(names, kinds, strict=True)), constants, knobs)

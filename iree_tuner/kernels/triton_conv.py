@@ -11,7 +11,8 @@ from itertools import product
 from operator import mod
 
 from iree_tuner.kernels.kernel import LEAST_SCRATCH, Code, KernelError, Knobs, Problem
-from iree_tuner.kernels.shapes import OPERATIONS, WHOLE, ConvShape, conv_shape
+from iree_tuner.kernels.product_shape import OPERATIONS, WHOLE
+from iree_tuner.kernels.shapes import ConvShape, conv_shape
 from iree_tuner.kernels.triton_code import (
     SHARED_BYTES,
     TritonKernel,

@@ -17,7 +17,7 @@ from typing import Any
 from iree_tuner.kernels.gated import EXCHANGED, GATED, HALVES
 from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Problem, scratch_room
 from iree_tuner.kernels.nest import power_of_two
-from iree_tuner.kernels.shapes import (
+from iree_tuner.kernels.product_shape import (
     EXTRA,
     LEFT,
     RESULT,
@@ -29,11 +29,13 @@ from iree_tuner.kernels.shapes import (
     product_shape,
 )
 from iree_tuner.kernels.triton_code import (
+    NARROW,
     SHARED_BYTES,
     TritonKernel,
     made_code,
     unfit_arrays,
 )
+from iree_tuner.kernels.triton_tiles import function_of_tile, unknown_value
 from iree_tuner.targets import Target
 
 MULTIPROCESSORS = 132  # of an H100 SXM and an H200
@@ -82,6 +84,8 @@ class CopyEngine:
 
 def engine_of(shape: ProductShape, result_bytes: int) -> CopyEngine | None:
     """The problem as matrices for the copy engine; None if the engine cannot read an operand."""
+    if shape.computed:
+        return None
     left = shape.matrices(LEFT, ("m", "k"), _BYTES)
     right = shape.matrices(RIGHT, ("k", "n"), _BYTES)
     result = shape.written.matrices(RESULT, ("m", "n"), result_bytes)
@@ -124,7 +128,7 @@ def ordered(shape: ProductShape, limits: Limits) -> tuple[Knobs, ...]:
 
 def variants(shape: ProductShape, limits: Limits) -> Iterator[Knobs]:
     """All legal variants, in any order."""
-    if shape.m == 1:
+    if shape.m == 1 and not (shape.gated and shape.computed):
         yield from _one_row(shape)
     engine = engine_of(shape, limits.result_bytes)
     for tile in _tiles(shape):
@@ -252,7 +256,7 @@ def constants_of(shape: ProductShape) -> dict[str, object]:
     roles = {LEFT: ("batch", "m", "k"), RIGHT: ("batch", "n", "k")}
     steps = {name: tuple(shape.steps[name][role] for role in own) for name, own in roles.items()}
     loops = tuple(shape.sizes[role] for role in ("batch", "m", "n", "k"))
-    return {"LOOPS": loops, "EXCHANGED": shape.exchanged, **steps, RESULT: placed(shape, RESULT)}
+    return {"LOOPS": loops, "SOURCES": shape.sources, **steps, RESULT: placed(shape, RESULT)}
 
 
 def placed(shape: ProductShape, array: str, first: int = 0) -> tuple[int, ...]:
@@ -268,7 +272,8 @@ _MOST_EXTRAS = 3  # operands of an epilogue
 _ALONG = ("", "image", "group")  # what an operand is read along, besides columns
 _ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "quick_gelu", "silu", "sigmoid")
 _STEPS = (*WHOLE, *_ACTIVATIONS, "scale", "truncf", HALVES, EXCHANGED, GATED, "moved")  # in any order
-_PARAMETERS = ("a", "b", "first", "second", "third", "c", "partial")
+_MOST_ARRAYS = 8
+_PARAMETERS = (*(f"x{number}" for number in range(_MOST_ARRAYS)), "c", "partial")
 
 
 class TritonGemm(TritonKernel):
@@ -282,6 +287,12 @@ class TritonGemm(TritonKernel):
         if shape is None:
             return "it is not a product whose operands are read in place"
         lhs, rhs, sums = map(str, problem.workload.types)
+        nests = problem.operands or (None, None)
+        lhs, rhs = (
+            nest.terms[-1].element if nest else kind for kind, nest in zip((lhs, rhs), nests, strict=True)
+        )
+        if unknown := next(filter(None, map(unknown_value, shape.computed.values())), ""):
+            return f"it computes {unknown} for an operand"
         if lhs != rhs or lhs not in ("f16", "bf16") or sums != "f32":
             return f"its types are {', '.join((lhs, rhs, sums))}, not f16 or bf16 with f32 sums"
         unknown = [
@@ -290,9 +301,11 @@ class TritonGemm(TritonKernel):
         ]  # fmt: skip
         if unknown:
             return f"its epilogue has {unknown[0]}, which is not one of {', '.join(_STEPS)}"
-        if len(problem.inputs) - 2 > _MOST_EXTRAS:
+        if sum(map(bool, map(operation_of, problem.epilogue))) > _MOST_EXTRAS:
             return f"its epilogue has more than {_MOST_EXTRAS} operands"
-        if why := unfit_arrays(problem):
+        if len(problem.inputs) > _MOST_ARRAYS:
+            return f"it reads {len(problem.inputs)} arrays"
+        if why := unfit_arrays(problem, NARROW):
             return why
         fits = next(variants(shape, Limits(2)), None)
         return "" if fits else "no tile divides its innermost reduction loop"
@@ -325,21 +338,28 @@ def source_of(problem: Problem, shape: ProductShape, knobs: Knobs) -> tuple[Any,
     from iree_tuner.kernels import triton_source
 
     extras = [step for step in problem.epilogue if operation_of(step)]
-    operands = tuple(extras.index(step) if step in extras else -1 for step in problem.epilogue)
+    first = len(problem.inputs) - len(extras)
+    operands = tuple(first + extras.index(step) if step in extras else -1 for step in problem.epilogue)
     steps = tuple(operation_of(step) or step for step in problem.epilogue)
     groups = iter(problem.groups)
     firsts = [next(groups).first if step.startswith("group_") else 0 for step in extras]
-    read = tuple(placed(shape, f"{EXTRA}{at}", first) for at, first in enumerate(firsts))
+    read = ((),) * first + tuple(placed(shape, f"{EXTRA}{at}", each) for at, each in enumerate(firsts))
     cut = next((at for at, step in enumerate(steps) if step in (HALVES, EXCHANGED)), len(steps))
     constants: dict[str, object] = {
         **constants_of(shape),
         "STEPS": steps[:cut], "OPERANDS": operands, "SCALE": problem.scale, "GATE": steps[cut:],
         "EXTRAS": read, "COLUMNS": shape.n, "DEPTH": shape.k, "BN": knobs["bn"], "BK": knobs["bk"],
     }  # fmt: skip
-    if "bm" not in knobs:
-        return triton_source.one_row, {**constants, "STAGES": knobs["stages"]}
-    constants |= {"ROWS": shape.m, "BM": knobs["bm"], "GROUP": _GROUP}
+    constants |= {"ROWS": shape.m, "BM": knobs["bm"], "GROUP": _GROUP} if "bm" in knobs else {}
     if not knobs["persistent"]:
+        sides = (LEFT, shape.m, knobs.get("bm", 1)), (RIGHT, shape.n, knobs["bn"])
+        constants["COMPUTED"] = tuple(
+            function_of_tile(shape.computed[array], size, shape.k, block, knobs["bk"], range(_MOST_ARRAYS))
+            if array in shape.computed else None
+            for array, size, block in sides
+        )  # fmt: skip
+        if "bm" not in knobs:
+            return triton_source.one_row, {**constants, "STAGES": knobs["stages"]}
         return triton_source.plain, {**constants, "SPLIT": knobs["split"]}
     engine = engine_of(shape, _result_bytes(problem))
     if engine is None:

@@ -27,8 +27,8 @@ NAME = "nest"
 TYPES = {"f16": "tl.float16", "bf16": "tl.bfloat16", "f32": "tl.float32", "i1": "tl.int1"}
 """Triton's names of the types of terms."""
 
-_PLACES = {"index": "tl.int32", "i32": "tl.int32", "i64": "tl.int64"}
-"""The same, of terms that are computed of places."""
+_INTEGERS = {"index": "tl.int32", **{f"i{width}": f"tl.int{width}" for width in (8, 16, 32, 64)}}
+"""The same, of integers, which tiles (`triton_tiles`) may have."""
 
 IMPORTS = (
     "import triton", "import triton.language as tl", "from triton.language.extra import libdevice",
@@ -54,24 +54,31 @@ _COMPARED = {
     10: "({0} < {1}) == 0", 11: "({0} >= {1}) == 0", 12: "({0} > {1}) == 0", 13: "{0} != {1}",
 }  # fmt: skip
 """Predicates of cmpf by number. The unordered ones are true if an operand is NaN."""
-_OF_PLACES = {
+_UNSIGNED = "{0}.to(tl.u{of}, bitcast=True)"
+_OF_INTEGERS = {
     "arith.addi": "{0} + {1}", "arith.subi": "{0} - {1}", "arith.muli": "{0} * {1}",
-    "arith.andi": "{0} & {1}", "arith.ori": "{0} | {1}", "arith.maxsi": "tl.maximum({0}, {1})",
-    "arith.minsi": "tl.minimum({0}, {1})", "math.absi": "tl.abs({0})",
+    "arith.andi": "{0} & {1}", "arith.ori": "{0} | {1}", "arith.xori": "{0} ^ {1}",
+    "arith.maxsi": "tl.maximum({0}, {1})", "arith.minsi": "tl.minimum({0}, {1})", "math.absi": "tl.abs({0})",
+    "arith.shli": "{0} << {1}", "arith.shrsi": "{0} >> {1}",
+    "arith.shrui": f"({_UNSIGNED} >> {{1}}.to(tl.u{{of}}, bitcast=True)).to({{kind}}, bitcast=True)",
+    **dict.fromkeys(("arith.extui", "arith.uitofp"), f"({_UNSIGNED}).to({{kind}})"),
     **dict.fromkeys(("arith.index_cast", "arith.extsi", "arith.trunci", "arith.sitofp"), "({0}).to({kind})"),
 }  # fmt: skip
-_PLACES_COMPARED = ("{0} == {1}", "{0} != {1}", "{0} < {1}", "{0} <= {1}", "{0} > {1}", "{0} >= {1}")
-"""Predicates of cmpi by number, of signed integers."""
+_INTEGERS_COMPARED = (
+    *(f"{{0}} {each} {{1}}" for each in ("==", "!=", "<", "<=", ">", ">=")),
+    *(f"{_UNSIGNED} {each} {_UNSIGNED.replace('{0}', '{1}')}" for each in ("<", "<=", ">", ">=")),
+)
+"""Predicates of cmpi by number, first those of signed integers."""
 
 
-def unknown_term(nest: Nest, *, places: bool = False) -> str:
+def unknown_term(nest: Nest, *, integers: bool = False) -> str:
     """The first scalar op or type that cannot be written; empty if all can.
 
-    With `places`, numbers of loops and what is computed of these can be.
+    With `integers`, integers and numbers of loops can be.
     """
     for term in nest.terms:
-        integer = places and (term.op in (PLACE, *_OF_PLACES) or _compares_places(term))
-        known = {**TYPES, **_PLACES} if integer or (places and term.op in (CONSTANT, _CHOICE)) else TYPES
+        integer = integers and (term.op in (PLACE, *_OF_INTEGERS) or _compares_integers(term))
+        known = {**TYPES, **_INTEGERS} if integers else TYPES
         if term.element not in known:
             return term.element
         if integer:
@@ -289,17 +296,18 @@ class _Writer:
         return " + ".join(parts)
 
 
-def _compares_places(term: FormulaTerm) -> bool:
-    return term.op == OF_INTEGERS and term.value < len(_PLACES_COMPARED)
+def _compares_integers(term: FormulaTerm) -> bool:
+    return term.op == OF_INTEGERS and term.value < len(_INTEGERS_COMPARED)
 
 
-def value_of(term: FormulaTerm, of: Sequence[str]) -> str:
-    """The expression of a constant or a scalar op, of these operands."""
-    kind = {**TYPES, **_PLACES}[term.element]
-    if term.op in _OF_PLACES:
-        return _OF_PLACES[term.op].format(*of, kind=kind)
+def value_of(term: FormulaTerm, of: Sequence[str], kinds: Sequence[str] = ()) -> str:
+    """The expression of a constant or a scalar op, of these operands. `kinds` are the types of integers."""
+    kind = {**TYPES, **_INTEGERS}[term.element]
+    first = kinds[0].replace("index", "i32").replace("i", "int") if kinds else ""
+    if term.op in _OF_INTEGERS:
+        return _OF_INTEGERS[term.op].format(*of, kind=kind, of=first)
     if term.op == OF_INTEGERS:
-        return _PLACES_COMPARED[int(term.value)].format(*of)
+        return _INTEGERS_COMPARED[int(term.value)].format(*of, of=first)
     if term.op == CONSTANT:
         value = term.value if term.element[0] in "bf" else int(term.value)
         number = repr(value) if math.isfinite(value) else f'float("{value}")'

@@ -4,7 +4,7 @@ Imported only where Triton is installed; `triton_gemm` compiles it ahead of time
 """
 
 # Triton's functions have untyped values, and parameters in capitals are compile-time constants.
-# ruff: noqa: ARG001, N803, ANN001, ANN201, ANN202
+# ruff: noqa: ARG001, N803, ANN001, ANN201, ANN202, RUF005
 # pyright: basic, reportMissingImports=false
 
 import triton
@@ -138,18 +138,18 @@ def elementwise(acc, out, STEPS: tl.constexpr, STEP: tl.constexpr):
 
 @triton.jit
 def _finish(
-    acc, other, extras, out, batch, rows, columns, LOOPS: tl.constexpr, STEPS: tl.constexpr,
+    acc, other, arrays, out, batch, rows, columns, LOOPS: tl.constexpr, STEPS: tl.constexpr,
     OPERANDS: tl.constexpr, EXTRAS: tl.constexpr, SCALE: tl.constexpr, FULL: tl.constexpr,
 ):  # fmt: skip
     """Compute the steps of an epilogue in order.
 
-    `OPERANDS` has the number of each step's operand among `extras`, or -1, and `EXTRAS` how each is read, see
+    `OPERANDS` has the number of each step's operand among `arrays`, or -1, and `EXTRAS` how each is read, see
     `_place`. `other` is the other half of a gated product.
     """
     for step in tl.static_range(len(STEPS)):
         if OPERANDS[step] >= 0:
             place = _place_of(batch, rows, columns, LOOPS, EXTRAS, OPERANDS[step], FULL)
-            value = tl.load(extras[OPERANDS[step]] + place).to(acc.dtype)
+            value = tl.load(arrays[OPERANDS[step]] + place).to(acc.dtype)
             if STEPS[step] == "add":
                 acc += value
             elif STEPS[step] == "subtract":
@@ -167,7 +167,7 @@ def _finish(
 
 @triton.jit
 def _results(
-    acc, other, extras, out, batch, rows, columns, LOOPS: tl.constexpr, RESULT: tl.constexpr, STEPS:
+    acc, other, arrays, out, batch, rows, columns, LOOPS: tl.constexpr, RESULT: tl.constexpr, STEPS:
     tl.constexpr, OPERANDS: tl.constexpr, SCALE: tl.constexpr, EXTRAS: tl.constexpr, GATE: tl.constexpr,
     HALF: tl.constexpr, FULL: tl.constexpr,
 ):  # fmt: skip
@@ -176,68 +176,135 @@ def _results(
     With the steps `GATE`, which have no operands, `other` are the sums `HALF` columns further on.
     """
     acc = _finish(
-        acc, acc, extras, out, batch, rows, columns, LOOPS, STEPS, OPERANDS, EXTRAS, SCALE, FULL
+        acc, acc, arrays, out, batch, rows, columns, LOOPS, STEPS, OPERANDS, EXTRAS, SCALE, FULL
     )  # fmt: skip
     if len(GATE) > 0:
         other = _finish(
-            other, other, extras, out, batch, rows, columns + HALF, LOOPS, STEPS, OPERANDS, EXTRAS, SCALE,
+            other, other, arrays, out, batch, rows, columns + HALF, LOOPS, STEPS, OPERANDS, EXTRAS, SCALE,
             FULL,
         )  # fmt: skip
         if GATE[0] == "exchanged_halves":
             acc, other = other, acc
         none: tl.constexpr = (-1,) * len(GATE)
-        acc = _finish(acc, other, extras, out, batch, rows, columns, LOOPS, GATE, none, EXTRAS, SCALE, FULL)
+        acc = _finish(
+            acc, other, arrays, out, batch, rows, columns, LOOPS, GATE, none, EXTRAS, SCALE, FULL
+        )  # fmt: skip
     return acc.to(out.dtype.element_ty), out + _place(batch, rows, columns, LOOPS, RESULT, FULL)
 
 
 @triton.jit
+def _pointers(
+    array, batch, side, depth, LOOPS: tl.constexpr, ROLE: tl.constexpr, STEPS: tl.constexpr, AXIS:
+    tl.constexpr, FULL: tl.constexpr,
+):  # fmt: skip
+    """Pointers to a tile of an operand that is an array: `side` are its rows or columns, `AXIS` the depth's.
+
+    Without `FULL`, rows or columns past the end wrap around.
+    """
+    inner: tl.constexpr = len(LOOPS[3]) - 1
+    across = tl.expand_dims(_offset_of(side, LOOPS, ROLE, STEPS, 1, not FULL), AXIS)
+    start = array + _offset_of(batch, LOOPS, 0, STEPS, 0, False)
+    return start + across + tl.expand_dims(depth * STEPS[2][inner], 1 - AXIS)
+
+
+@triton.jit
+def kept_apart(values):
+    """The same values of 16 bits. Triton 3.6 fails where it moves a reshape before it to shared memory."""
+    return tl.inline_asm_elementwise(
+        "mov.b32 $0, $1;", "=r,r", [values], dtype=values.dtype, is_pure=True, pack=2
+    )
+
+
+@triton.jit
+def _operand(
+    array, more, side, first, depth, inside, LOOPS: tl.constexpr, STEPS: tl.constexpr, AXIS: tl.constexpr,
+    COMPUTED: tl.constexpr, OPERAND: tl.constexpr, HIGH: tl.constexpr, BK: tl.constexpr,
+):  # fmt: skip
+    """A tile of an operand, from the place `first` of the depth on, which goes along `AXIS`.
+
+    The elements of an array are loaded from the pointers `array`. An operand that is none is computed by a
+    function for a batch, the first of its rows or columns `side`, and arrays (`more`; `triton_tiles`).
+    Places of the depth that are not `inside` become 0.
+    """
+    compute: tl.constexpr = COMPUTED[OPERAND]
+    if compute is not None:
+        found = compute(more, side[:, None], (first + depth)[None, :], first)
+        found = kept_apart(tl.broadcast_to(found, (HIGH, BK)))
+        if inside is not None:
+            found = tl.where(inside[None, :], found, tl.zeros((HIGH, BK), found.dtype))
+        if AXIS == 0:
+            found = tl.trans(found)
+    elif inside is None:
+        found = tl.load(array + _offset_of(first, LOOPS, 3, STEPS, 2, False))
+    else:
+        place = array + _offset_of(first, LOOPS, 3, STEPS, 2, False)
+        found = tl.load(place, mask=tl.expand_dims(inside, 1 - AXIS), other=0.0)
+    return found
+
+
+@triton.jit
+def _step(
+    acc, other, left, right, more, own, others, further, rows, columns, first, depth, inside, LOOPS:
+    tl.constexpr, LEFT: tl.constexpr, RIGHT: tl.constexpr, COMPUTED: tl.constexpr, HALF: tl.constexpr, GATED:
+    tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+):  # fmt: skip
+    """Add a part of the depth to a tile's sums; for gated products also to those `HALF` columns on."""
+    x = _operand(left, own, rows, first, depth, inside, LOOPS, LEFT, 1, COMPUTED, 0, BM, BK)
+    y = _operand(right, others, columns, first, depth, inside, LOOPS, RIGHT, 0, COMPUTED, 1, BN, BK)
+    acc = tl.dot(x, y, acc)
+    if GATED:
+        columns += HALF
+        y = _operand(more, further, columns, first, depth, inside, LOOPS, RIGHT, 0, COMPUTED, 1, BN, BK)
+        other = tl.dot(x, y, other)
+    return acc, other
+
+
+@triton.jit
 def plain(
-    a, b, first, second, third, c, partial, LOOPS: tl.constexpr, LEFT: tl.constexpr, RIGHT: tl.constexpr,
-    RESULT: tl.constexpr, EXCHANGED: tl.constexpr, STEPS: tl.constexpr, OPERANDS: tl.constexpr,
-    SCALE: tl.constexpr, EXTRAS: tl.constexpr, GATE: tl.constexpr, ROWS: tl.constexpr,
-    COLUMNS: tl.constexpr, DEPTH: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP:
-    tl.constexpr, SPLIT: tl.constexpr,
+    x0, x1, x2, x3, x4, x5, x6, x7, c, partial, LOOPS: tl.constexpr, LEFT: tl.constexpr,
+    RIGHT: tl.constexpr, RESULT: tl.constexpr, SOURCES: tl.constexpr, COMPUTED: tl.constexpr, STEPS:
+    tl.constexpr, OPERANDS: tl.constexpr, SCALE: tl.constexpr, EXTRAS: tl.constexpr, GATE: tl.constexpr,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+    BK: tl.constexpr, GROUP: tl.constexpr, SPLIT: tl.constexpr,
 ):  # fmt: skip
     """Compute a tile in each workgroup. Operands are loaded through pointers, asynchronously.
 
     `LOOPS` are the sizes of the loops of batch, rows, columns and depth. `LEFT` etc. are the strides of an
-    array for the roles that it has. `ROWS`, `COLUMNS` and `DEPTH` are the products of a role's sizes. A tile
-    that is not full reads the first rows or columns again, and does not store them. With `SPLIT`, a cluster
-    of that many workgroups computes a tile: each sums a part of the depth, then adds the parts of some rows
-    and finishes these. With the steps `GATE`, half of a tile's columns are in each half of all columns.
+    array for the roles that it has. `SOURCES` are the numbers of both operands among the arrays; those that
+    are computed have a function in `COMPUTED`. `ROWS`, `COLUMNS` and `DEPTH` are the products of a role's
+    sizes. A tile that is not full reads the first rows or columns again, and does not store them. With
+    `SPLIT`, a cluster of that many workgroups computes a tile: each sums a part of the depth, then adds the
+    parts of some rows and finishes these. With the steps `GATE`, half of a tile's columns are in each half of
+    all columns.
     """
+    arrays = (x0, x1, x2, x3, x4, x5, x6, x7)
     tall: tl.constexpr = (ROWS + BM - 1) // BM
     across: tl.constexpr = (COLUMNS + BN - 1) // BN
     full: tl.constexpr = (ROWS % BM == 0, COLUMNS % BN == 0)
-    inner: tl.constexpr = len(LOOPS[3]) - 1
     gated: tl.constexpr = len(GATE) > 0
     wide: tl.constexpr = BN // 2 if gated else BN
     half: tl.constexpr = COLUMNS // 2
     number, part = tl.program_id(0) // SPLIT, tl.program_id(0) % SPLIT
     batch, row, column = _tile(number, tall, across, GROUP)
     rows, columns, depth = row * BM + tl.arange(0, BM), column * wide + tl.arange(0, wide), tl.arange(0, BK)
-    left = (b if EXCHANGED else a) + _offset_of(batch, LOOPS, 0, LEFT, 0, False)
-    left += _offset_of(rows, LOOPS, 1, LEFT, 1, not full[0])[:, None] + depth[None, :] * LEFT[2][inner]
-    right = (a if EXCHANGED else b) + _offset_of(batch, LOOPS, 0, RIGHT, 0, False)
-    right += depth[:, None] * RIGHT[2][inner]
-    more = right + _offset_of(columns + half, LOOPS, 2, RIGHT, 1, not full[1])[None, :]
-    right += _offset_of(columns, LOOPS, 2, RIGHT, 1, not full[1])[None, :]
+    left = _pointers(arrays[SOURCES[0]], batch, rows, depth, LOOPS, 1, LEFT, 1, full[0])
+    right = _pointers(arrays[SOURCES[1]], batch, columns, depth, LOOPS, 2, RIGHT, 0, full[1])
+    more = _pointers(arrays[SOURCES[1]], batch, columns + half, depth, LOOPS, 2, RIGHT, 0, full[1])
+    own, others = (batch, row * BM) + arrays, (batch, column * wide) + arrays
+    further = (batch, column * wide + half) + arrays
     whole: tl.constexpr = DEPTH // BK
     acc, other = tl.zeros((BM, wide), dtype=tl.float32), tl.zeros((BM, wide), dtype=tl.float32)
-    last = (part + 1) * whole // SPLIT * once()
-    for step in range(part * whole // SPLIT, last):
-        x = tl.load(left + _offset_of(step * BK, LOOPS, 3, LEFT, 2, False))
-        y = tl.load(right + _offset_of(step * BK, LOOPS, 3, RIGHT, 2, False))
-        acc = tl.dot(x, y, acc)
-        if gated:
-            other = tl.dot(x, tl.load(more + _offset_of(step * BK, LOOPS, 3, RIGHT, 2, False)), other)
+    for step in range(part * whole // SPLIT, (part + 1) * whole // SPLIT * once()):
+        acc, other = _step(
+            acc, other, left, right, more, own, others, further, rows, columns, step * BK, depth, None, LOOPS,
+            LEFT, RIGHT, COMPUTED, half, gated, BM, wide, BK,
+        )  # fmt: skip
     if DEPTH % BK != 0:
         inside = depth < tl.where(part == SPLIT - 1, DEPTH - whole * BK, 0)
-        below = _offset_of(whole * BK, LOOPS, 3, RIGHT, 2, False)
-        x = tl.load(left + _offset_of(whole * BK, LOOPS, 3, LEFT, 2, False), mask=inside[None, :], other=0.0)
-        acc = tl.dot(x, tl.load(right + below, mask=inside[:, None], other=0.0), acc)
-        if gated:
-            other = tl.dot(x, tl.load(more + below, mask=inside[:, None], other=0.0), other)
+        acc, other = _step(
+            acc, other, left, right, more, own, others, further, rows, columns, whole * BK, depth, inside,
+            LOOPS, LEFT, RIGHT, COMPUTED, half, gated, BM, wide, BK,
+        )  # fmt: skip
     if SPLIT > 1:
         partial += number * (SPLIT * BM * BN)
         acc = added_up(acc, partial, part, BM, wide, SPLIT)
@@ -245,8 +312,8 @@ def plain(
             other = added_up(other, partial + SPLIT * BM * wide, part, BM, wide, SPLIT)
         rows = row * BM + part * (BM // SPLIT) + tl.arange(0, BM // SPLIT)
     done, place = _results(
-        acc, other, (first, second, third), c, batch, rows, columns, LOOPS, RESULT, STEPS, OPERANDS, SCALE,
-        EXTRAS, GATE, half, full,
+        acc, other, arrays, c, batch, rows, columns, LOOPS, RESULT, STEPS, OPERANDS, SCALE, EXTRAS, GATE,
+        half, full,
     )  # fmt: skip
     kept: tl.constexpr = half if gated else COLUMNS
     tl.store(place, done, mask=(rows < ROWS)[:, None] & (columns < kept)[None, :])
@@ -254,38 +321,38 @@ def plain(
 
 @triton.jit
 def one_row(
-    a, b, first, second, third, c, partial, LOOPS: tl.constexpr, LEFT: tl.constexpr, RIGHT: tl.constexpr,
-    RESULT: tl.constexpr, EXCHANGED: tl.constexpr, STEPS: tl.constexpr, OPERANDS: tl.constexpr,
-    SCALE: tl.constexpr, EXTRAS: tl.constexpr, GATE: tl.constexpr, COLUMNS: tl.constexpr,
-    DEPTH: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, STAGES: tl.constexpr,
+    x0, x1, x2, x3, x4, x5, x6, x7, c, partial, LOOPS: tl.constexpr, LEFT: tl.constexpr,
+    RIGHT: tl.constexpr, RESULT: tl.constexpr, SOURCES: tl.constexpr, COMPUTED: tl.constexpr, STEPS:
+    tl.constexpr, OPERANDS: tl.constexpr, SCALE: tl.constexpr, EXTRAS: tl.constexpr, GATE: tl.constexpr,
+    COLUMNS: tl.constexpr, DEPTH: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
     """Compute some columns of a result with one row in each workgroup, without tensor cores; see `plain`."""
+    arrays = (x0, x1, x2, x3, x4, x5, x6, x7)
     across: tl.constexpr = (COLUMNS + BN - 1) // BN
     full: tl.constexpr = (True, COLUMNS % BN == 0)
-    inner: tl.constexpr = len(LOOPS[3]) - 1
     gated: tl.constexpr = len(GATE) > 0
     wide: tl.constexpr = BN // 2 if gated else BN
     half: tl.constexpr = COLUMNS // 2
     batch, column = tl.program_id(0) // across, tl.program_id(0) % across
-    columns, depth = column * wide + tl.arange(0, BN), tl.arange(0, BK)
+    row, columns, depth = tl.arange(0, 1), column * wide + tl.arange(0, BN), tl.arange(0, BK)
     if gated:
         columns = column * wide + tl.arange(0, BN) % wide + tl.arange(0, BN) // wide * half
-    left = (b if EXCHANGED else a) + _offset_of(batch, LOOPS, 0, LEFT, 0, False) + depth * LEFT[2][inner]
-    right = (a if EXCHANGED else b) + _offset_of(batch, LOOPS, 0, RIGHT, 0, False)
-    right += _offset_of(columns, LOOPS, 2, RIGHT, 1, not full[1])[:, None] + depth[None, :] * RIGHT[2][inner]
+    left = _pointers(arrays[SOURCES[0]], batch, row, depth, LOOPS, 1, LEFT, 1, True)
+    right = _pointers(arrays[SOURCES[1]], batch, columns, depth, LOOPS, 2, RIGHT, 1, full[1])
+    own, others = (batch, 0) + arrays, (batch, column * wide) + arrays
     whole: tl.constexpr = DEPTH // BK
     acc = tl.zeros((BN, BK), dtype=tl.float32)
     for step in tl.range(0, whole, num_stages=STAGES):
-        x = tl.load(left + _offset_of(step * BK, LOOPS, 3, LEFT, 2, False)).to(tl.float32)
-        y = tl.load(right + _offset_of(step * BK, LOOPS, 3, RIGHT, 2, False)).to(tl.float32)
-        acc += x[None, :] * y
+        first = step * BK
+        x = _operand(left, own, row, first, depth, None, LOOPS, LEFT, 1, COMPUTED, 0, 1, BK)
+        y = _operand(right, others, columns, first, depth, None, LOOPS, RIGHT, 1, COMPUTED, 1, BN, BK)
+        acc += x.to(tl.float32) * y.to(tl.float32)
     if DEPTH % BK != 0:
         inside = depth < DEPTH - whole * BK
-        x = tl.load(left + _offset_of(whole * BK, LOOPS, 3, LEFT, 2, False), mask=inside, other=0.0)
-        y = tl.load(
-            right + _offset_of(whole * BK, LOOPS, 3, RIGHT, 2, False), mask=inside[None, :], other=0.0
-        )
-        acc += x.to(tl.float32)[None, :] * y.to(tl.float32)
+        first = whole * BK
+        x = _operand(left, own, row, first, depth, inside, LOOPS, LEFT, 1, COMPUTED, 0, 1, BK)
+        y = _operand(right, others, columns, first, depth, inside, LOOPS, RIGHT, 1, COMPUTED, 1, BN, BK)
+        acc += x.to(tl.float32) * y.to(tl.float32)
     sums = tl.sum(acc, 1)
     if gated:
         sums, other = tl.split(tl.trans(tl.reshape(sums, (2, wide))))
@@ -293,7 +360,7 @@ def one_row(
     else:
         other = sums
     done, place = _results(
-        sums[None, :], other[None, :], (first, second, third), c, batch, tl.arange(0, 1), columns, LOOPS,
+        sums[None, :], other[None, :], arrays, c, batch, tl.arange(0, 1), columns, LOOPS,
         RESULT, STEPS, OPERANDS, SCALE, EXTRAS, GATE, half, full,
     )  # fmt: skip
     kept: tl.constexpr = half if gated else COLUMNS
@@ -330,9 +397,9 @@ def _put(matrices, batch, row, column, values, FORM: tl.constexpr, HIGH: tl.cons
 
 @triton.jit
 def persistent(
-    a, b, first, second, third, c, partial, LOOPS: tl.constexpr, LEFT: tl.constexpr, RIGHT: tl.constexpr,
-    RESULT: tl.constexpr, EXCHANGED: tl.constexpr, STEPS: tl.constexpr, OPERANDS: tl.constexpr,
-    SCALE: tl.constexpr, EXTRAS: tl.constexpr, GATE: tl.constexpr, ROWS: tl.constexpr,
+    x0, x1, x2, x3, x4, x5, x6, x7, c, partial, LOOPS: tl.constexpr, LEFT: tl.constexpr,
+    RIGHT: tl.constexpr, RESULT: tl.constexpr, SOURCES: tl.constexpr, STEPS: tl.constexpr,
+    OPERANDS: tl.constexpr, SCALE: tl.constexpr, EXTRAS: tl.constexpr, GATE: tl.constexpr, ROWS: tl.constexpr,
     COLUMNS: tl.constexpr, DEPTH: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP:
     tl.constexpr, TURNED: tl.constexpr, OUT: tl.constexpr, TILES: tl.constexpr, WORKGROUPS: tl.constexpr,
     PARTS: tl.constexpr, FLATTEN: tl.constexpr,
@@ -343,6 +410,7 @@ def persistent(
     forms for `_matrices`; `OUT` is None if the engine cannot write the result. `TURNED` says whether the
     depth is the rows of `LEFT`, and whether it is the columns of `RIGHT`. See `plain` for other parameters.
     """
+    arrays = (x0, x1, x2, x3, x4, x5, x6, x7)
     tall: tl.constexpr = (ROWS + BM - 1) // BM
     across: tl.constexpr = (COLUMNS + BN - 1) // BN
     full: tl.constexpr = (ROWS % BM == 0, COLUMNS % BN == 0)
@@ -350,8 +418,8 @@ def persistent(
     wide: tl.constexpr = BN // 2 if gated else BN
     half: tl.constexpr = COLUMNS // 2
     kept: tl.constexpr = half if gated else COLUMNS
-    left = _matrices(b if EXCHANGED else a, LEFT, BK if TURNED[0] else BM, BM if TURNED[0] else BK)
-    right = _matrices(a if EXCHANGED else b, RIGHT, wide if TURNED[1] else BK, BK if TURNED[1] else wide)
+    left = _matrices(arrays[SOURCES[0]], LEFT, BK if TURNED[0] else BM, BM if TURNED[0] else BK)
+    right = _matrices(arrays[SOURCES[1]], RIGHT, wide if TURNED[1] else BK, BK if TURNED[1] else wide)
     if OUT is not None:
         out = _matrices(c, OUT, BM, wide // PARTS)
     for number in tl.range(tl.program_id(0), TILES, WORKGROUPS, flatten=FLATTEN):
@@ -375,7 +443,7 @@ def persistent(
                 other = tl.dot(x, y, other)
         rows, columns = row * BM + tl.arange(0, BM), column * wide + tl.arange(0, wide)
         done, place = _results(
-            acc, other, (first, second, third), c, batch, rows, columns, LOOPS, RESULT, STEPS, OPERANDS,
+            acc, other, arrays, c, batch, rows, columns, LOOPS, RESULT, STEPS, OPERANDS,
             SCALE, EXTRAS, GATE, half, full,
         )  # fmt: skip
         if OUT is None:

@@ -7,7 +7,8 @@ from interpreted_tensors import Tensor
 
 from iree_tuner.kernels import triton_attention_source
 from iree_tuner.kernels.nest import Access
-from iree_tuner.kernels.triton_scores import added_function, summand_of
+from iree_tuner.kernels.triton_scores import summand_of
+from iree_tuner.kernels.triton_tiles import function_of_tile
 
 CASES = (
     (100, 77, 1, None, 1, "", 0), (64, 128, 1, None, 1, "", 0), (100, 100, 2, 0, 1, "", 0),
@@ -59,7 +60,7 @@ for m, keys, shared, after, splits, kind, late, before in every:
     strides = {"Q": query, "OUT": query}
     read = Access(0, 0, (steps[0], shared * steps[1], steps[1], *steps[2:]))
     summand = summand_of(read, KINDS[bias.dtype.name], (batch, heads // shared, shared, m, keys))
-    more = added_function(summand if kind not in ("", "capped") else None, m, keys, 64, 32)
+    more = None if kind in ("", "capped") else function_of_tile(summand, m, keys, 64, 32)
     inner = {f"IN_{name}": (other if name in "KV" else row, 1) for name in ("Q", "K", "V", "OUT")}
     early, own = keys - late, other // width  # later keys have heads first
     earlier = [np.ascontiguousarray(each[:, :early]) for each in (k, v)]

@@ -46,7 +46,14 @@ class Tensor:
 
 def kind(value, *_, **__):
     """What Triton calls a pointer to an array's elements; bfloat16 is kept as 16 bits."""
-    names = {"float16": "*fp16", "float32": "*fp32", "uint16": "*bf16", "bool": "*i8"}
+    names = {
+        "float16": "*fp16",
+        "float32": "*fp32",
+        "uint16": "*bf16",
+        "bool": "*i8",
+        "int8": "*i8",
+        "int32": "*i32",
+    }
     return names[value.array.dtype.name] if isinstance(value, Tensor) else "*fp16"
 
 

@@ -14,8 +14,8 @@ import numpy as np
 class Values(np.ndarray):
     """An array that is converted as Triton's are."""
 
-    def to(self, kind):
-        return self.astype(kind)
+    def to(self, kind, bitcast=False):
+        return self.view(kind) if bitcast else self.astype(kind)
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,10 @@ def install(monkeypatch, number):
         exp=np.exp, log=np.log, sqrt=np.sqrt, abs=np.abs, rsqrt=lambda each: 1 / np.sqrt(each),
         erf=lambda each: np.vectorize(erf, [each.dtype])(each).view(Values),
         float16=np.float16, bfloat16=ml_dtypes.bfloat16, float32=np.float32, int1=np.bool_,
-        int32=np.int32, int64=np.int64,
+        **{kind: np.dtype(kind) for bits in (8, 16, 32, 64) for kind in (f"int{bits}", f"uint{bits}")},
+        broadcast_to=lambda values, shape: np.broadcast_to(values, shape).copy().view(Values),
+        join=lambda one, other: np.stack([one, other], -1).view(Values),
+        permute=lambda values, order: np.transpose(values, order).copy(),
         PropagateNan=SimpleNamespace(ALL=True),
     )  # fmt: skip
     extra = ModuleType("triton.language.extra")

@@ -8,7 +8,7 @@ from problems import site_in, sites_in
 
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.find import dispatches_of, find_joint_here
-from iree_tuner.kernels.shapes import product_shape
+from iree_tuner.kernels.product_shape import product_shape
 from iree_tuner.kernels.triton_gemm import TritonGemm
 from iree_tuner.targets import parse_target
 

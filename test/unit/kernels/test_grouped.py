@@ -9,7 +9,7 @@ from kernels.test_attention_sites import HOST, needs_triton, results
 
 from iree_tuner.kernels.find import find_here
 from iree_tuner.kernels.kernel import RowGroups
-from iree_tuner.kernels.shapes import product_shape
+from iree_tuner.kernels.product_shape import product_shape
 from iree_tuner.kernels.triton_gemm import TritonGemm
 from iree_tuner.targets import parse_target
 

@@ -18,7 +18,7 @@ from iree_tuner.kernels.find import find_here, find_joint_here, find_places
 from iree_tuner.kernels.fused_op import FusedOps
 from iree_tuner.kernels.joint import JointProducts
 from iree_tuner.kernels.kernel import Code, Launch
-from iree_tuner.kernels.shapes import product_shape
+from iree_tuner.kernels.product_shape import product_shape
 from iree_tuner.kernels.source import Competitors, changes_of, outlook_of
 from iree_tuner.kernels.spec import save_kernel_spec
 from iree_tuner.kernels.triton_gemm import TritonGemm

@@ -14,8 +14,8 @@ from iree_tuner.compiler.worker import session_for
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.executable import why_unfit
 from iree_tuner.kernels.find import find_here
+from iree_tuner.kernels.product_shape import product_shape
 from iree_tuner.kernels.ptx_gemm import PtxGemm
-from iree_tuner.kernels.shapes import product_shape
 from iree_tuner.kernels.spec import save_kernel_spec
 from iree_tuner.kernels.triton_gemm import TritonGemm
 from iree_tuner.program.extract import extract_here

@@ -8,7 +8,7 @@ import pytest
 from attentions_added import ADDED, given_to
 from kernels.test_attention_sites import found
 
-from iree_tuner.kernels import triton_scores
+from iree_tuner.kernels import triton_scores, triton_tiles
 from iree_tuner.kernels.nest import Access
 from iree_tuner.kernels.shapes import attention_shape
 
@@ -68,8 +68,8 @@ def test_a_summand_is_computed_for_each_tile(name: str, bm: int, bk: int) -> Non
     site = found((PROGRAMS / f"{name}.mlir").read_text())
     problem, given = site.problem, given_to(site)
     shape = attention_shape(problem)
-    function = triton_scores.added_function(problem.added, shape.m, shape.k2, bm, bk)
-    arrays = [given[each] for each in triton_scores.arrays_of(problem.added)]
+    function = triton_tiles.function_of_tile(problem.added, shape.m, shape.k2, bm, bk)
+    arrays = [given[each] for each in triton_tiles.arrays_of(problem.added)]
     heads = int(np.prod(shape.batch))
     got = tiles(function, arrays, heads, shape.m, shape.k2, bm, bk)
     wanted = SUMMANDS[name](*(each if each.dtype == bool else each.astype(np.float64) for each in given[3:]))
@@ -90,7 +90,7 @@ def shape_of_heads(shape, wanted):
 def test_a_mask_hides_keys() -> None:
     seen = np.random.default_rng(0).random((2, 24)) < 0.5
     nest = triton_scores.summand_of(Access(0, 0, (24, 0, 1)), "i1", (2, 20, 24))
-    function = triton_scores.added_function(nest, 20, 24, 16, 16)
+    function = triton_tiles.function_of_tile(nest, 20, 24, 16, 16)
     got = tiles(function, [seen], 2, 20, 24, 16, 16)
     np.testing.assert_array_equal(
         got, np.broadcast_to(np.where(seen, 0.0, np.float32(-1e38))[:, None], got.shape)

@@ -5,7 +5,7 @@ from problems import conv, einsum, matmul, site_in, sites_in
 
 from iree_tuner.kernels.find import find_here, target_here
 from iree_tuner.kernels.kernel import Conv, conv_of
-from iree_tuner.kernels.shapes import Gemm, gemm_of
+from iree_tuner.kernels.product_shape import Gemm, gemm_of
 from iree_tuner.targets import parse_target
 
 LAYER = """

@@ -1,0 +1,123 @@
+"""Operands of a product that the program computes of smaller arrays: weights of few bits and their scales.
+
+Programs widen integers of 8 or 4 bits, unpack several of them from one, subtract zero points and multiply by
+scales of channels or of groups, in any order and with any reshapes in between. All of it is found as data
+flow, and a kernel computes the operand's elements where it needs them (`Nest`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from iree.compiler import ir
+
+from iree_tuner.kernels.epilogue import producer
+from iree_tuner.kernels.fused_op import FusedPlan, build, plan_of
+from iree_tuner.kernels.moved import NotIndexableError
+from iree_tuner.kernels.moves import (
+    HOISTED,
+    is_elementwise,
+    is_followed,
+    is_move,
+    is_scalar_constant,
+    is_source,
+)
+from iree_tuner.kernels.nest import Nest
+from iree_tuner.kernels.planned_nest import nest_of
+from iree_tuner.ops.dag import captured
+from iree_tuner.ops.element_type import ElementType
+
+_MOST_OPS, _MOST_ARRAYS = 48, 4
+_EXACT = 8  # bits of integers that f16 and bf16 have without rounding
+
+
+@dataclass(frozen=True)
+class ComputedOperand:
+    """An operand of a product, as the program computes it.
+
+    Attributes:
+        value: the operand.
+        inputs: the arrays that it is computed of.
+        ops: the ops that compute it, producers first.
+        plan, nest: the computation of an element; loops of the nest are those of the operand's dimensions.
+    """
+
+    value: ir.Value
+    inputs: tuple[ir.Value, ...]
+    ops: tuple[ir.Operation, ...]
+    plan: FusedPlan
+    nest: Nest
+
+    def built(self, arguments: Sequence[ir.Value]) -> ir.Value:
+        """The operand as one op of these arguments, at the current insertion point."""
+        if not self.ops:
+            return arguments[0]
+        return build(self.plan, dict(zip(self.inputs, arguments, strict=True)), self.value.type)
+
+
+def computed_operand(root: ir.Operation, at: int, factor: ir.FloatType) -> ComputedOperand | None:
+    """How an operand of a product is computed; None unless that takes arrays of fewer bits.
+
+    `factor` is the type of the elements that are multiplied. A product may widen integers itself.
+    """
+    value = root.operands[at]
+    kind = ir.RankedTensorType(value.type)
+    ops, inputs = _graph(value)
+    widens = _widens(root, at)
+    computes = any(is_elementwise(each) and not is_move(each) and not is_source(each) for each in ops)
+    most = math.prod(kind.shape) * factor.width
+    if not (widens or computes) or len(inputs) > _MOST_ARRAYS or sum(map(_bits, inputs)) >= most:
+        return None
+    try:
+        plan = plan_of(ops, value)
+    except NotIndexableError:
+        return None
+    nest = nest_of(plan, inputs, places=True)
+    if nest is not None and widens:
+        nest = nest.then(widens, str(factor))
+    return None if nest is None else ComputedOperand(value, inputs, ops, plan, nest)
+
+
+def _widens(root: ir.Operation, at: int) -> str:
+    """The op by which a product widens the integers of an operand that its factors can hold; or empty."""
+    kind = ir.RankedTensorType(root.operands[at].type).element_type
+    if not isinstance(kind, ir.IntegerType) or kind.width > _EXACT:
+        return ""
+    uses = [use.owner.operation.name for use in root.regions[0].blocks[0].arguments[at].uses]
+    return uses[0] if uses in (["arith.sitofp"], ["arith.uitofp"]) else ""
+
+
+def _graph(value: ir.Value) -> tuple[tuple[ir.Operation, ...], tuple[ir.Value, ...]]:
+    """The ops that compute a value of no more elements than it has, producers first, and what they read."""
+    found: dict[ir.Operation, None] = {}
+    arrays: dict[ir.Value, None] = {}
+    most = math.prod(ir.RankedTensorType(value.type).shape)
+
+    def visit(each: ir.Value) -> None:
+        op = producer(each)
+        if op is not None and op in found:
+            return
+        if op is None or len(found) > _MOST_OPS or not _is_followed(op, most):
+            arrays[each] = None
+            return
+        for before in (*op.operands, *captured(op)):
+            visit(before)
+        found[op] = None
+
+    visit(value)
+    return tuple(found), tuple(arrays)
+
+
+def _is_followed(op: ir.Operation, most: int) -> bool:
+    if is_source(op) or is_scalar_constant(op.result):
+        return True
+    if op.name in HOISTED or not is_followed(op):
+        return False
+    return math.prod(ir.RankedTensorType(op.result.type).shape) <= most
+
+
+def _bits(value: ir.Value) -> int:
+    kind = ir.RankedTensorType(value.type)
+    return math.prod(kind.shape) * ElementType.of(kind).bits

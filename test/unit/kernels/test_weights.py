@@ -1,0 +1,61 @@
+"""Weights that are computed from integers are found, and the source that is written for a tile of them."""
+
+import numpy as np
+import numpy_triton
+import pytest
+from after_abi import results_of_all
+from weights_given import WEIGHTS, arrays_of, computed_site, wanted
+
+from iree_tuner.kernels.product_shape import RIGHT, product_shape
+from iree_tuner.kernels.triton_gemm import TritonGemm
+from iree_tuner.kernels.triton_tiles import arrays_of as arrays_read
+from iree_tuner.kernels.triton_tiles import function_of_tile
+
+KERNEL = TritonGemm()
+
+
+@pytest.fixture
+def numpy_as_triton(monkeypatch: pytest.MonkeyPatch) -> None:
+    numpy_triton.install(monkeypatch, lambda: 0)
+
+
+def test_the_program_and_the_op_alone_compute_the_weights_that_are_found() -> None:
+    """Those of 4 bits are not among them, as numpy has no arrays of these."""
+    names = [name for name in WEIGHTS if name != "fours"]
+    sites = [computed_site(name) for name in names]
+    given = [arrays_of(site.problem) for site in sites]
+    programs = [each for site in sites for each in (site.case, site.alone)]
+    found = results_of_all(programs, [each for each in given for _ in range(2)])
+    for name, own, *results in zip(names, given, found[::2], found[1::2], strict=True):
+        expected = wanted(name, own)
+        for (result,) in results:
+            got = result.astype(np.float64).reshape(expected.shape)
+            assert np.abs(got - expected).max() < 1e-2 * np.abs(expected).max(), name
+
+
+@pytest.mark.usefixtures("numpy_as_triton")
+@pytest.mark.parametrize("name", WEIGHTS)
+@pytest.mark.parametrize(("bn", "bk"), [(16, 64), (4, 16), (32, 256), (8, 2)])
+def test_weights_are_computed_for_each_tile(name: str, bn: int, bk: int) -> None:
+    problem = computed_site(name).problem
+    shape = product_shape(problem)
+    assert not KERNEL.refuses(problem)
+    nest = shape.computed[RIGHT]
+    function = function_of_tile(nest, shape.n, shape.k, bn, bk)
+    given = arrays_of(problem)
+    read = [given[each] for each in arrays_read(nest)]
+    pointers = [numpy_triton.Pointer(np.ascontiguousarray(each).reshape(-1)) for each in read]
+    pointers = [each if each.array.dtype != np.uint8 else numpy_triton.Pointer(each.array.view(np.int8))
+                for each in pointers]  # fmt: skip
+    expected = WEIGHTS[name](*given[1 : 2 if name == "channels" else None])
+    for batch in range(shape.batch):
+        for column in range(0, shape.n, bn):
+            for first in range(0, shape.k, bk):
+                columns, depth = (
+                    np.arange(start, start + size, dtype=np.int32).view(numpy_triton.Values)
+                    for start, size in ((column, bn), (first, bk))
+                )
+                got = function((batch, column, *pointers), columns[:, None], depth[None, :], first)
+                own = expected[batch] if shape.batch > 1 else expected
+                own = own[first : first + bk, column : column + bn].T
+                np.testing.assert_array_equal(np.broadcast_to(got, (bn, bk))[: len(own)], own)
