@@ -49,6 +49,7 @@ from torch_on_gpu import SAMPLE_S, Contender, error_of, on_torch
 
 from examples.models import (
     DRAWN_KINDS,
+    FEW_BITS,
     FURTHER_GPU_MODELS,
     GPU_KINDS,
     GPU_MODELS,
@@ -72,7 +73,16 @@ from iree_tuner.targets import target_for_device, with_flags
 from iree_tuner.tuning.source import usual_sources
 from iree_tuner.tuning.versions import FENCES
 
-EVERY = MODELS | GPU_MODELS | FURTHER_GPU_MODELS | GPU_KINDS | DRAWN_KINDS | SECOND_KINDS | LARGE_MODELS
+EVERY = (
+    MODELS
+    | GPU_MODELS
+    | FURTHER_GPU_MODELS
+    | GPU_KINDS
+    | DRAWN_KINDS
+    | SECOND_KINDS
+    | LARGE_MODELS
+    | FEW_BITS
+)
 TUNED, WITHOUT = "tuned", "tuned without kernels"
 PROVIDED = ", memory provided"
 SOON_S = 60.0

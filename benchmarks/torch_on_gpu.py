@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from examples.models.in_torch import torch_inputs, torch_module
+from examples.models.layers_torch import with_tiles
 from examples.models.model import Model
 
 SAMPLE_S = 0.02
@@ -61,6 +62,7 @@ def on_torch(model: Model, end: float) -> tuple[list[Contender], list[NDArray[An
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.benchmark = True
     module = torch_module(model).cuda().to(memory_format=torch.channels_last)  # only filters are affected
+    with_tiles(module)
     inputs = [each.cuda() for each in torch_inputs(model)]
     ways: dict[str, Callable[[], Callable[..., Any]]] = {
         "PyTorch": lambda: module,

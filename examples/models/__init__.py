@@ -140,6 +140,18 @@ SECOND_KINDS: dict[str, Model] = {
 }  # fmt: skip
 """Blocks of eight more kinds that were drawn at random; see `drawn_second`."""
 
+_OF_8B = {"of": "Llama-3-8B", "width": 4096, "heads": 32, "shared": 8, "hidden": 14336}
+
+FEW_BITS: dict[str, Model] = {
+    model.name: model
+    for bits in (8, 4)
+    for model in (
+        llama.block(f"llama_int{bits}_block", **_OF_8B, tokens=512, bits=bits),
+        llama.step(f"llama_int{bits}_step", **_OF_8B, cached=2047, bits=bits),
+    )
+}
+"""Blocks of a language model with weights of few bits."""
+
 _WHISPER = {"of": "Whisper-large's encoder", "tokens": 1500, "width": 1280, "heads": 20, "key_bias": False}
 _LLAMA_8B = llama.Whole("Llama-3-8B", 4096, 32, 8, 14336, blocks=32, vocabulary=128256)
 _LLAMA_1B = llama.Whole(

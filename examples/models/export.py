@@ -35,6 +35,7 @@ from examples.models import (
     CPU_MODELS,
     DECODERS,
     DRAWN_KINDS,
+    FEW_BITS,
     FURTHER_GPU_MODELS,
     FURTHER_MODELS,
     GPU_KINDS,
@@ -48,7 +49,7 @@ from examples.models.model import Model
 from examples.models.to_mlir import write_mlir, write_parameters
 
 EVERY = CPU_MODELS | GPU_MODELS | FURTHER_GPU_MODELS | GPU_KINDS | DRAWN_KINDS | SECOND_KINDS
-EVERY |= LARGE_MODELS | DECODERS
+EVERY |= LARGE_MODELS | DECODERS | FEW_BITS
 GROUPS = {
     "all": [*MODELS.values()],
     "gpu": [*GPU_MODELS.values()],
@@ -56,6 +57,7 @@ GROUPS = {
     "kinds": [*GPU_KINDS.values()],
     "drawn": [*DRAWN_KINDS.values()],
     "second": [*SECOND_KINDS.values()],
+    "few_bits": [*FEW_BITS.values()],
     "further_cpu": [*FURTHER_MODELS.values()],
     "large": [*LARGE_MODELS.values()],
 }

@@ -43,7 +43,18 @@ def project(w: Weights, name: str, x: Array) -> Array:
 
 
 def _product(w: Weights, name: str, x: Array) -> Array:
-    return jnp.matmul(x, w[f"{name}_kernel"], preferred_element_type=jnp.float32)
+    if f"{name}_bytes" in w:
+        sums = jnp.matmul(x, w[f"{name}_bytes"].astype(x.dtype), preferred_element_type=jnp.float32)
+        return sums * w[f"{name}_scales"]
+    kernel = _from_pairs(w, name, x) if f"{name}_pairs" in w else w[f"{name}_kernel"]
+    return jnp.matmul(x, kernel, preferred_element_type=jnp.float32)
+
+
+def _from_pairs(w: Weights, name: str, x: Array) -> Array:
+    """A matrix of the type of `x` from integers of 4 bits (`FewBits`)."""
+    pairs, scales = w[f"{name}_pairs"], w[f"{name}_scales"]
+    whole = jnp.stack([pairs & 15, pairs >> 4 & 15], axis=1).reshape(scales.shape[0], -1, pairs.shape[1])
+    return ((whole.astype(x.dtype) - 8) * scales[:, None, :]).reshape(-1, pairs.shape[1])
 
 
 def conv(w: Weights, name: str, x: Array, *, stride: int = 1, groups: int = 1) -> Array:

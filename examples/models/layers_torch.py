@@ -14,9 +14,11 @@ import torch.nn.functional as F  # noqa: N812 (everybody's name for it)
 from torch import Tensor
 from torch.nn.attention.flex_attention import flex_attention
 
-from examples.models.weights import Array
+from examples.models.weights import GROUP, Array
 
 Weights = Mapping[str, Tensor]
+
+_FEW_ROWS = 16
 
 
 def from_numpy(name: str, value: Array) -> Tensor:
@@ -25,6 +27,8 @@ def from_numpy(name: str, value: Array) -> Tensor:
         tensor = torch.from_numpy(value.view(np.int16)).view(torch.bfloat16)
     else:
         tensor = torch.from_numpy(value)
+    if name.endswith(("_bytes", "_pairs")) or (name.endswith("_scales") and value.ndim == 2):
+        tensor = tensor.T
     if name.endswith("_kernel"):
         tensor = tensor.permute(value.ndim - 1, value.ndim - 2, *range(value.ndim - 2))
     return tensor.clone(memory_format=torch.contiguous_format)
@@ -51,7 +55,32 @@ def linear(w: Weights, name: str, x: Tensor) -> Tensor:
 
 def project(w: Weights, name: str, x: Tensor) -> Tensor:
     """A dense layer without bias."""
+    if f"{name}_bytes" in w:
+        return F.linear(x, w[f"{name}_bytes"].to(x.dtype)) * w[f"{name}_scales"]
+    if f"{name}_tiles" in w and x.shape[0] <= _FEW_ROWS:
+        return torch.ops.aten._weight_int4pack_mm(x, w[f"{name}_tiles"], GROUP, w[f"{name}_zeros"])
+    if f"{name}_pairs" in w:
+        pairs = w[f"{name}_pairs"]
+        whole = torch.stack([pairs & 15, pairs >> 4 & 15], -1).reshape(len(pairs), -1, GROUP)
+        kernel = (whole.to(x.dtype) - 8) * w[f"{name}_scales"][..., None]
+        return F.linear(x, kernel.flatten(1))
     return F.linear(x, w[f"{name}_kernel"])
+
+
+def with_tiles(module: torch.nn.Module) -> None:
+    """Give a module on a GPU its weights of 4 bits as PyTorch's own kernel for few rows takes them."""
+    for name, pairs in [*module.named_parameters()]:
+        if name.endswith("_pairs"):
+            scales, layer = (
+                module.get_parameter(name.replace("_pairs", "_scales")),
+                name.removesuffix("_pairs"),
+            )
+            tiles = torch.ops.aten._convert_weight_to_int4pack(
+                (pairs << 4 | pairs >> 4 & 15).view(torch.uint8), 8
+            )
+            zeros = torch.stack([scales, torch.zeros_like(scales)], -1).transpose(0, 1).contiguous()
+            for end, each in (("tiles", tiles), ("zeros", zeros)):
+                module.register_parameter(f"{layer}_{end}", torch.nn.Parameter(each, requires_grad=False))
 
 
 def conv(w: Weights, name: str, x: Tensor, *, stride: int = 1, groups: int = 1) -> Tensor:

@@ -8,22 +8,33 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from examples.models.model import HALF, Model, normal
-from examples.models.weights import Weights
+from examples.models.weights import FewBits, Weights
 
 Inputs = Callable[[np.random.Generator], tuple[NDArray[Any], ...]]
 Forward = Callable[..., tuple[Any, ...]]
 
 
-def _weights(name: str, width: int, heads: int, shared: int, hidden: int, first: int, tokens: int) -> Weights:
-    """Of a block, without biases, in half precision."""
-    w = Weights(name)
+def _weights(
+    name: str, bits: int, width: int, heads: int, shared: int, hidden: int, first: int, tokens: int
+) -> Weights:
+    """Of a block, without biases: in half precision, or of few bits and bf16."""
+    w = FewBits(name, bits) if bits < 16 else Weights(name)
     w.turns("rotary", first, tokens, width // heads)
     _block_weights(w, "", width, heads, shared, hidden)
-    return w.half()
+    return w.of_type(_dtype(bits))
+
+
+def _dtype(bits: int) -> DTypeLike:
+    return ml_dtypes.bfloat16 if bits < 16 else np.float16
+
+
+def _types(bits: int) -> str:
+    return f"weights of {bits} bits, otherwise bf16 with f32 sums" if bits < 16 else HALF
 
 
 def _block_weights(w: Weights, block: str, width: int, heads: int, shared: int, hidden: int) -> None:
@@ -56,34 +67,39 @@ def _rest(f: ModuleType, w: Any, x: Any, mixed: Any, block: str = "") -> Any:
     return x + f.project(w, f"{block}down", gated)
 
 
-def block(name: str, of: str, *, tokens: int, width: int, heads: int, shared: int, hidden: int) -> Model:
+def block(
+    name: str, of: str, *, tokens: int, width: int, heads: int, shared: int, hidden: int, bits: int = 16
+) -> Model:
     """A block on so many tokens; `shared` is the number of heads that keys and values have."""
 
     def weights() -> Weights:
-        return _weights(name, width, heads, shared, hidden, 0, tokens)
+        return _weights(name, bits, width, heads, shared, hidden, 0, tokens)
 
     def inputs(rng: np.random.Generator) -> tuple[NDArray[Any], ...]:
         """The tokens' states."""
-        return (normal(rng, tokens, width),)
+        return (normal(rng, tokens, width).astype(_dtype(bits)),)
 
     def forward(f: ModuleType, w: Any, x: Any) -> tuple[Any, ...]:
         """The tokens' states after the block."""
         q, k, v = _parts(f, w, x, heads, shared)
         return (_rest(f, w, x, f.causal_attention(q, k, v)),)
 
-    return Model(name, f"a block of {of}, {tokens} tokens, {HALF}", weights, inputs, forward, tolerance=1e-2)
+    what = f"a block of {of}, {tokens} tokens, {_types(bits)}"
+    return Model(name, what, weights, inputs, forward, tolerance=1e-2 if bits == 16 else 3e-2)
 
 
-def step(name: str, of: str, *, cached: int, width: int, heads: int, shared: int, hidden: int) -> Model:
+def step(
+    name: str, of: str, *, cached: int, width: int, heads: int, shared: int, hidden: int, bits: int = 16
+) -> Model:
     """The same on one token after so many, whose keys and values are inputs; its own are results."""
 
     def weights() -> Weights:
-        return _weights(name, width, heads, shared, hidden, cached, 1)
+        return _weights(name, bits, width, heads, shared, hidden, cached, 1)
 
     def inputs(rng: np.random.Generator) -> tuple[NDArray[Any], ...]:
         """The token's state, and the keys and values of those before it."""
-        each = width // heads
-        return normal(rng, 1, width), normal(rng, shared, cached, each), normal(rng, shared, cached, each)
+        cache = shared, cached, width // heads
+        return tuple(normal(rng, *each).astype(_dtype(bits)) for each in ((1, width), cache, cache))
 
     def forward(f: ModuleType, w: Any, x: Any, keys: Any, values: Any) -> tuple[Any, ...]:
         """The token's state after the block, and the key and value to append to the cache."""
@@ -91,8 +107,9 @@ def step(name: str, of: str, *, cached: int, width: int, heads: int, shared: int
         mixed = f.step_attention(q, f.append(keys, k), f.append(values, v))
         return _rest(f, w, x, mixed), k, v
 
-    summary = f"a decode step of a block of {of}, {cached} tokens cached, {HALF}"
-    return Model(name, summary, weights, inputs, forward, outputs=3, tolerance=1e-2)
+    summary = f"a decode step of a block of {of}, {cached} tokens cached, {_types(bits)}"
+    tolerance = 1e-2 if bits == 16 else 3e-2
+    return Model(name, summary, weights, inputs, forward, outputs=3, tolerance=tolerance)
 
 
 @dataclass(frozen=True)

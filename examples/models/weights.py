@@ -1,6 +1,7 @@
 """Random weights of a model, the same at every call, by name: drawn when they are needed, from a fixed seed.
 
-Names end in what they are: `_kernel`, `_bias`, `_scale`, `_table` or `_turns`. Kernels are stored as JAX has
+Names end in what they are: `_kernel`, `_bias`, `_scale`, `_table` or `_turns`; of integers `_bytes` or
+`_pairs`, with `_scales`. Kernels are stored as JAX has
 them (inputs before outputs, filters as height, width, inputs, outputs); other libraries turn them around.
 """
 
@@ -70,7 +71,7 @@ class Weights(dict[str, Weight]):
     def of_type(self, dtype: DTypeLike) -> Weights:
         """The same of another type, but for cosines and sines."""
         for name, weight in self.items():
-            if not name.endswith("_turns"):
+            if not name.endswith("_turns") and weight.dtype.kind == "f":
                 self[name] = replace(weight, dtype=np.dtype(dtype))
         return self
 
@@ -106,9 +107,39 @@ class Weights(dict[str, Weight]):
         """Embeddings."""
         self._normal(f"{name}_table", (rows, width), 1.0)
 
+    def _rng(self, name: str) -> np.random.Generator:
+        return np.random.default_rng([zlib.crc32(self._model.encode()), zlib.crc32(name.encode())])
+
     def _normal(self, name: str, shape: tuple[int, ...], spread: float, mean: float = 0.0) -> None:
         def values() -> Array:
-            rng = np.random.default_rng([zlib.crc32(self._model.encode()), zlib.crc32(name.encode())])
-            return rng.standard_normal(shape, np.float32) * np.float32(spread) + np.float32(mean)
+            return self._rng(name).standard_normal(shape, np.float32) * np.float32(spread) + np.float32(mean)
 
         self[name] = Weight(shape, np.dtype(np.float32), values)
+
+
+GROUP = 128
+"""The inputs that share a scale, of weights of 4 bits."""
+
+
+class FewBits(Weights):
+    """Weights whose projections are integers of 8 bits with a scale for each output, or of 4 bits.
+
+    Two of 4 bits are in a byte, for inputs that follow each other, the first one in its lower half. They are
+    0 to 15, of which 8 is subtracted, with a scale for each output and group of inputs.
+    """
+
+    def __init__(self, model: str, bits: int) -> None:
+        super().__init__(model)
+        self._bits = bits
+
+    def projection(self, name: str, inputs: int, outputs: int) -> None:
+        halves = 8 // self._bits
+        shape, groups = (inputs // halves, outputs), (inputs // GROUP,) if halves > 1 else ()
+        spread = 2**self._bits / 12**0.5  # of integers that are drawn uniformly
+
+        def values() -> Array:
+            return self._rng(name).integers(0, 256, shape, np.uint8).view(np.int8)
+
+        self[f"{name}_{'pairs' if halves > 1 else 'bytes'}"] = Weight(shape, np.dtype(np.int8), values)
+        scale = inputs**-0.5 / spread
+        self._normal(f"{name}_scales", (*groups, outputs), 0.1 * scale, mean=scale)

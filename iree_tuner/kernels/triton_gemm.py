@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from iree_tuner.kernels.formula import INPUT
 from iree_tuner.kernels.gated import EXCHANGED, GATED, HALVES
 from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Problem, scratch_room
 from iree_tuner.kernels.nest import power_of_two
@@ -36,6 +37,7 @@ from iree_tuner.kernels.triton_code import (
     unfit_arrays,
 )
 from iree_tuner.kernels.triton_tiles import function_of_tile, unknown_value
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.targets import Target
 
 MULTIPROCESSORS = 132  # of an H100 SXM and an H200
@@ -48,6 +50,7 @@ _SPLITS = (2, 4, 8)  # workgroups of a cluster that every device allows: CUDA C+
 
 _PER_NS = 6000.0  # operations of a multiprocessor's tensor cores
 _PLAIN_PER_NS = 140.0  # bytes of a right operand that a multiprocessor multiplies without tensor cores
+_COMPUTED_PER_NS = 30.0  # elements of an operand that a multiprocessor unpacks and scales; a guess
 _READ_PER_NS = 85.0  # bytes to a multiprocessor, mostly from the second-level cache
 _MEMORY_PER_NS = 4500.0  # bytes from memory to all multiprocessors
 _LATENCY_NS = 800.0  # of memory
@@ -224,10 +227,18 @@ def estimate_ns(shape: ProductShape, knobs: Knobs) -> float:
         together = min(SHARED_BYTES // _shared(knobs), _THREADS // (32 * knobs["warps"]) // 2)
     together = max(1, min(own, together))
     rounds = -(-own // together)
-    read = (bm + bn) * depth * _BYTES + (2 * bm * bn * _SUM_BYTES if split > 1 else 0)
+    left, right = (_bytes_of(shape, array) for array in (LEFT, RIGHT))
+    each_left, each_right = (
+        left / (shape.batch * shape.m * shape.k),
+        right / (shape.batch * shape.n * shape.k),
+    )
+    step = bm * each_left + bn * each_right
+    read = step * depth + (2 * bm * bn * _SUM_BYTES if split > 1 else 0)
     ahead = max(1, knobs["stages"] - 1) if "bm" in knobs else _ONE_ROW_AHEAD
-    flying = ahead * (bm + bn) * bk * _BYTES
+    flying = ahead * step * bk
     computed = bn * depth * _BYTES / _PLAIN_PER_NS if "bm" not in knobs else 2 * bm * bn * depth / _PER_NS
+    made = sum(size for array, size in ((LEFT, bm), (RIGHT, bn)) if array in shape.computed)
+    computed += made * depth / _COMPUTED_PER_NS
     small = _LEAST <= bm < _WIDE_ROWS
     if small:
         computed *= 2  # these instructions take operands from registers
@@ -235,10 +246,23 @@ def estimate_ns(shape: ProductShape, knobs: Knobs) -> float:
     busy = max(own * computed, own * read / _READ_PER_NS, rounds * read * _LATENCY_NS / flying)
     if small and knobs["warps"] == _FEW_WARPS:
         busy *= _OF_FEW_WARPS
-    values = sum(_values(shape, array) for array in (LEFT, RIGHT, RESULT))
     own_ns = busy + rounds * each + own * _WORKGROUP_NS
-    memory_ns = values * _BYTES / _MEMORY_PER_NS
+    memory_ns = (left + right + _values(shape, RESULT) * _BYTES) / _MEMORY_PER_NS
     return _START_NS + max(own_ns, memory_ns) + _HIDDEN * min(own_ns, memory_ns)
+
+
+def _bytes_of(shape: ProductShape, array: str) -> float:
+    """The bytes of an operand, or of the arrays that it is computed of."""
+    nest = shape.computed.get(array)
+    if nest is None:
+        return _values(shape, array) * _BYTES
+    bits = {term.input: ElementType.named(term.element).bits for term in nest.terms if term.op == INPUT}
+    return sum(
+        bits[number]
+        / 8
+        * math.prod(size for size, step in zip(nest.sizes, each.strides, strict=True) if step)
+        for number, each in enumerate(nest.accesses)
+    )
 
 
 def _values(shape: ProductShape, array: str) -> int:
