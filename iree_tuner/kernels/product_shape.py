@@ -40,7 +40,7 @@ class ProductShape:
     """Loops of a contraction by their roles, `batch`, `m`, `n` and `k`, outermost first.
 
     Loops that follow each other in all arrays are joined. A role without loops gets one of size 1. Columns of
-    the result (`n`) are contiguous in memory.
+    the result (`n`) are contiguous in memory, unless the shape is `turned`.
 
     Attributes:
         sizes: sizes of the loops by role.
@@ -72,6 +72,18 @@ class ProductShape:
         sizes = {**self.sizes, "n": self.sizes["n"][1:]}
         steps = {array: {**own, "n": own["n"][1:]} for array, own in self.steps.items()}
         return replace(self, sizes=sizes, steps=steps, gated=False)
+
+    @property
+    def turned(self) -> ProductShape:
+        """The shape of the same product with rows and columns exchanged."""
+        computed = dict(zip((LEFT, RIGHT), map(self.computed.get, (RIGHT, LEFT)), strict=True))
+        arrays = {**self.steps, LEFT: self.steps[RIGHT], RIGHT: self.steps[LEFT]}
+        return replace(
+            self, sizes={**self.sizes, "m": self.sizes["n"], "n": self.sizes["m"]},
+            steps={name: {**own, "m": own["n"], "n": own["m"]} for name, own in arrays.items()},
+            sources=(self.sources[1], self.sources[0]),
+            computed={array: nest for array, nest in computed.items() if nest is not None},
+        )  # fmt: skip
 
     def size(self, role: str) -> int:
         return math.prod(self.sizes[role])

@@ -1,7 +1,8 @@
 """Matrix multiplications for NVIDIA GPUs, by Triton's ahead-of-time compiler, which needs no GPU.
 
-A tile has one of three forms (`triton_source`): `plain`, which may divide the depth among workgroups
-(`split`), `persistent`, and `one_row` for results with one row. The estimate of a tile's cost on an H200 only
+A tile has one of three forms (`triton_source`): `plain` and `one_row`, for results with one row, which may
+divide the depth among workgroups (`split`), and `persistent`. Columns that are computed may become rows
+(`turned`): their tiles stay in registers. The estimate of a tile's cost on an H200 only
 orders variants. Its constants were fitted to benchmarks/results/h200_kernels.jsonl.
 """
 
@@ -14,10 +15,10 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from iree_tuner.kernels.formula import INPUT
+from iree_tuner.kernels.formula import CONSTANT, INPUT
 from iree_tuner.kernels.gated import EXCHANGED, GATED, HALVES
 from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Problem, scratch_room
-from iree_tuner.kernels.nest import power_of_two
+from iree_tuner.kernels.nest import Nest, power_of_two
 from iree_tuner.kernels.product_shape import (
     EXTRA,
     LEFT,
@@ -36,7 +37,7 @@ from iree_tuner.kernels.triton_code import (
     made_code,
     unfit_arrays,
 )
-from iree_tuner.kernels.triton_tiles import function_of_tile, unknown_value
+from iree_tuner.kernels.triton_tiles import function_of_tile, run_of_tile, unknown_value
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.targets import Target
 
@@ -46,11 +47,13 @@ _BYTES = 2  # of an element of both operands
 _SUM_BYTES = 4
 _LEAST = 16  # the least size of a tile's side for tensor cores
 _WIDE_ROWS = 64  # with so many rows, a group of four warps multiplies from shared memory (wgmma)
+_RUN, _RUN_ALONG = 64, 256  # bytes next to each other across columns, and along the depth
 _SPLITS = (2, 4, 8)  # workgroups of a cluster that every device allows: CUDA C++ Programming Guide
 
 _PER_NS = 6000.0  # operations of a multiprocessor's tensor cores
 _PLAIN_PER_NS = 140.0  # bytes of a right operand that a multiprocessor multiplies without tensor cores
-_COMPUTED_PER_NS = 30.0  # elements of an operand that a multiprocessor unpacks and scales; a guess
+_MADE_NS, _OP_NS, _MOST_WARPS = 0.55, 0.2, 32  # of an element that is computed; warps at work at once
+_THROUGH_SHARED = 2.0  # elements of right operands go through shared memory to tensor cores
 _READ_PER_NS = 85.0  # bytes to a multiprocessor, mostly from the second-level cache
 _MEMORY_PER_NS = 4500.0  # bytes from memory to all multiprocessors
 _LATENCY_NS = 800.0  # of memory
@@ -112,27 +115,35 @@ def partial_bytes(shape: ProductShape, knobs: Knobs) -> int:
     """Bytes of the partial sums of all workgroups; 0 without a split."""
     if knobs.get("split", 1) == 1:
         return 0
-    return workgroups_of(shape, knobs) * knobs["bm"] * knobs["bn"] * _SUM_BYTES
+    return workgroups_of(shape, knobs) * knobs.get("bm", 1) * knobs["bn"] * _SUM_BYTES
 
 
 def ordered(shape: ProductShape, limits: Limits) -> tuple[Knobs, ...]:
     """All variants, promising ones first: by the estimate, with a penalty for variants like earlier ones."""
-    known = [(estimate_ns(shape, each), each) for each in variants(shape, limits)]
+    known = [(estimate_ns(_seen(shape, each), each), each) for each in variants(shape, limits)]
     seen: Counter[tuple[int, ...]] = Counter()
     keyed: list[tuple[float, int, Knobs]] = []
     for number, (cost, knobs) in enumerate(sorted(known, key=lambda each: each[0])):
         tile = *sorted((knobs.get("bm", 0), knobs["bn"])), knobs.get("split", 1)
         kind = "bm" in knobs, knobs["persistent"], knobs.get("split", 1) > 1
-        form = (*tile, *kind, knobs.get("parts", 1), knobs.get("flatten", 0))
+        form = (*tile, *kind, *(knobs.get(each, 0) for each in ("parts", "flatten", "turned")))
         keyed.append((cost * (1 + 0.03 * seen[tile] + 0.04 * seen[form] + 0.03 * seen[kind]), number, knobs))
         seen.update((tile, form, kind))
     return tuple(knobs for _, _, knobs in sorted(keyed, key=lambda each: each[:2]))
 
 
+def _seen(shape: ProductShape, knobs: Knobs) -> ProductShape:
+    """The shape as a variant sees it."""
+    return shape.turned if knobs.get("turned") else shape
+
+
 def variants(shape: ProductShape, limits: Limits) -> Iterator[Knobs]:
     """All legal variants, in any order."""
     if shape.m == 1 and not (shape.gated and shape.computed):
-        yield from _one_row(shape)
+        yield from _one_row(shape, limits)
+    if RIGHT in shape.computed and LEFT not in shape.computed and not shape.gated:
+        turned = variants(shape.turned, limits) if shape.m >= _LEAST else ()
+        yield from ({**each, "turned": 1} for each in turned if "bm" in each)
     engine = engine_of(shape, limits.result_bytes)
     for tile in _tiles(shape):
         bm, bn, bk = tile["bm"], tile["bn"], tile["bk"]
@@ -195,21 +206,44 @@ def _depths(shape: ProductShape) -> list[int]:
     return deep or found[-1:]
 
 
-def _one_row(shape: ProductShape) -> Iterator[Knobs]:
+def _one_row(shape: ProductShape, limits: Limits) -> Iterator[Knobs]:
     """Variants for one row, without tensor cores. A warp reads contiguous memory."""
-    along = shape.steps[RIGHT]["k"][-1] == 1
     several = len(shape.sizes["k"]) > 1
-    for bn, bk in product((2, 4, 8, 16, 32, 64, 128), (16, 32, 64, 128, 256, 512, 1024)):
+    each = _bytes_of(shape, RIGHT) / (shape.batch * shape.n * shape.k)
+    for bn, bk in product((2, 4, 8, 16, 32, 64, 128, 256), (16, 32, 64, 128, 256, 512, 1024)):
         if bn > max(2, power_of_two(shape.n)) or bk > max(_LEAST, power_of_two(shape.k)):
             continue
-        contiguous = bk >= 128 if along else bn >= (64 if shape.gated else 32)
-        narrow = not contiguous and shape.k * shape.n > 1 << 16
+        narrow = shape.k * shape.n > 1 << 16 and not _reads_runs(shape, bn, bk)
         if narrow or (several and shape.sizes["k"][-1] % bk):
             continue
         for warps, stages in product((1, 2, 4, 8), (2, 3, 4)):
             held = bn * bk / (warps * 32)
-            if 8 <= held <= 32 and bn * bk * _BYTES * stages <= SHARED_BYTES // 2:
-                yield {"bn": bn, "bk": bk, "warps": warps, "stages": stages, "persistent": 0}
+            tile = {"bn": bn, "bk": bk, "warps": warps, "stages": stages, "persistent": 0}
+            if 8 <= held <= 32 and bn * bk * each * stages <= SHARED_BYTES // 2:
+                yield from (
+                    knobs for split in (1, *_SPLITS)
+                    if _divides(shape, knobs := {**tile, "split": split}, limits)
+                )  # fmt: skip
+
+
+def _divides(shape: ProductShape, knobs: Knobs, limits: Limits) -> bool:
+    """Whether a tile of one row may divide the depth so often: not with halves, and if few would be busy."""
+    split = knobs["split"]
+    if split == 1:
+        return True
+    fits = not shape.gated and knobs["bn"] % split == 0 and shape.k // knobs["bk"] >= 4 * split
+    few = tiles_of(shape, knobs) * split <= 4 * MULTIPROCESSORS
+    return fits and few and partial_bytes(shape, knobs) <= limits.scratch_bytes
+
+
+def _reads_runs(shape: ProductShape, bn: int, bk: int) -> bool:
+    """Whether a tile of the right operand is read in runs of many bytes."""
+    nest = shape.computed.get(RIGHT)
+    if nest is not None:
+        along, size = run_of_tile(nest, shape.n, shape.k, bn, bk)
+        return size >= (_RUN_ALONG if along else _RUN)
+    along = shape.steps[RIGHT]["k"][-1] == 1
+    return bk * _BYTES >= _RUN_ALONG if along else bn * _BYTES >= (2 * _RUN if shape.gated else _RUN)
 
 
 def _shared(knobs: Knobs) -> int:
@@ -222,33 +256,44 @@ def estimate_ns(shape: ProductShape, knobs: Knobs) -> float:
     bm, bn, bk, split = knobs.get("bm", 1), knobs["bn"], knobs["bk"], knobs.get("split", 1)
     depth = -(-shape.k // bk) * bk / split
     own = -(-tiles_of(shape, knobs) * split // MULTIPROCESSORS)
-    together = 1
-    if not knobs["persistent"]:
-        together = min(SHARED_BYTES // _shared(knobs), _THREADS // (32 * knobs["warps"]) // 2)
-    together = max(1, min(own, together))
-    rounds = -(-own // together)
     left, right = (_bytes_of(shape, array) for array in (LEFT, RIGHT))
     each_left, each_right = (
         left / (shape.batch * shape.m * shape.k),
         right / (shape.batch * shape.n * shape.k),
     )
     step = bm * each_left + bn * each_right
+    sides = [
+        (shape.computed[array], size) for array, size in ((LEFT, bm), (RIGHT, bn)) if array in shape.computed
+    ]
+    made = sum(size for _, size in sides)
+    together = 1
+    if not knobs["persistent"]:
+        held = step * bk * knobs["stages"] + made * bk * _BYTES
+        together = min(int(SHARED_BYTES // held), _THREADS // (32 * knobs["warps"]) // 2)
+    together = max(1, min(own, together))
+    rounds = -(-own // together)
     read = step * depth + (2 * bm * bn * _SUM_BYTES if split > 1 else 0)
     ahead = max(1, knobs["stages"] - 1) if "bm" in knobs else _ONE_ROW_AHEAD
     flying = ahead * step * bk
     computed = bn * depth * _BYTES / _PLAIN_PER_NS if "bm" not in knobs else 2 * bm * bn * depth / _PER_NS
-    made = sum(size for array, size in ((LEFT, bm), (RIGHT, bn)) if array in shape.computed)
-    computed += made * depth / _COMPUTED_PER_NS
     small = _LEAST <= bm < _WIDE_ROWS
     if small:
         computed *= 2  # these instructions take operands from registers
     each = _TILE_NS * (0.6 if knobs.get("flatten") else 1.0) + (_MEETING_NS if split > 1 else 0.0)
     busy = max(own * computed, own * read / _READ_PER_NS, rounds * read * _LATENCY_NS / flying)
+    making = sum(size * depth * _ns_of(nest) for nest, size in sides)  # of one warp
+    making *= _THROUGH_SHARED if "bm" in knobs and not knobs.get("turned") else 1.0
+    busy = max(busy, rounds * making / knobs["warps"], own * making / _MOST_WARPS)
     if small and knobs["warps"] == _FEW_WARPS:
         busy *= _OF_FEW_WARPS
     own_ns = busy + rounds * each + own * _WORKGROUP_NS
     memory_ns = (left + right + _values(shape, RESULT) * _BYTES) / _MEMORY_PER_NS
     return _START_NS + max(own_ns, memory_ns) + _HIDDEN * min(own_ns, memory_ns)
+
+
+def _ns_of(nest: Nest) -> float:
+    """The time of a warp for an element that is computed."""
+    return _MADE_NS + _OP_NS * sum(each.op not in (INPUT, CONSTANT) for each in nest.terms)
 
 
 def _bytes_of(shape: ProductShape, array: str) -> float:
@@ -344,6 +389,7 @@ class TritonGemm(TritonKernel):
         shape = product_shape(problem)
         if shape is None or self.refuses(problem) or target.backend != self.backend:
             raise KernelError(f"{self.name} does not compute {problem.name} for {target}")
+        shape = _seen(shape, knobs)
         function, constants = source_of(problem, shape, knobs)
         workgroups = workgroups_of(shape, knobs), 1, 1
         partial = partial_bytes(shape, knobs)
@@ -383,7 +429,7 @@ def source_of(problem: Problem, shape: ProductShape, knobs: Knobs) -> tuple[Any,
             for array, size, block in sides
         )  # fmt: skip
         if "bm" not in knobs:
-            return triton_source.one_row, {**constants, "STAGES": knobs["stages"]}
+            return triton_source.one_row, {**constants, "SPLIT": knobs["split"], "STAGES": knobs["stages"]}
         return triton_source.plain, {**constants, "SPLIT": knobs["split"]}
     engine = engine_of(shape, _result_bytes(problem))
     if engine is None:

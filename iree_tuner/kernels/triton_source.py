@@ -320,11 +320,43 @@ def plain(
 
 
 @triton.jit
+def _row(
+    array, more, first, depth, inside, LOOPS: tl.constexpr, STEPS: tl.constexpr, COMPUTED: tl.constexpr,
+    BK: tl.constexpr,
+):  # fmt: skip
+    """A part of the only row of a left operand in f32, see `_operand`; pointers go along the depth alone."""
+    compute: tl.constexpr = COMPUTED[0]
+    if compute is not None:
+        found = _operand(
+            array, more, tl.arange(0, 1), first, depth, inside, LOOPS, STEPS, 1, COMPUTED, 0, 1, BK
+        )
+        found = tl.reshape(found, (BK,))
+    elif inside is None:
+        found = tl.load(array + _offset_of(first, LOOPS, 3, STEPS, 2, False))
+    else:
+        found = tl.load(array + _offset_of(first, LOOPS, 3, STEPS, 2, False), mask=inside, other=0.0)
+    return found.to(tl.float32)[None, :]
+
+
+@triton.jit
+def row_added_up(sums, partial, part, BN: tl.constexpr, SPLIT: tl.constexpr):
+    """Add the partial sums of all workgroups of a cluster, for this part's columns, see `added_up`."""
+    share: tl.constexpr = BN // SPLIT
+    tl.store(partial + part * BN + tl.arange(0, BN), sums)
+    cluster_waits()
+    acc = tl.zeros((share,), dtype=tl.float32)
+    for other in tl.static_range(SPLIT):
+        acc += tl.load(partial + other * BN + part * share + tl.arange(0, share), cache_modifier=".cg")
+    return acc
+
+
+@triton.jit
 def one_row(
     x0, x1, x2, x3, x4, x5, x6, x7, c, partial, LOOPS: tl.constexpr, LEFT: tl.constexpr,
     RIGHT: tl.constexpr, RESULT: tl.constexpr, SOURCES: tl.constexpr, COMPUTED: tl.constexpr, STEPS:
     tl.constexpr, OPERANDS: tl.constexpr, SCALE: tl.constexpr, EXTRAS: tl.constexpr, GATE: tl.constexpr,
     COLUMNS: tl.constexpr, DEPTH: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, STAGES: tl.constexpr,
+    SPLIT: tl.constexpr,
 ):  # fmt: skip
     """Compute some columns of a result with one row in each workgroup, without tensor cores; see `plain`."""
     arrays = (x0, x1, x2, x3, x4, x5, x6, x7)
@@ -333,35 +365,39 @@ def one_row(
     gated: tl.constexpr = len(GATE) > 0
     wide: tl.constexpr = BN // 2 if gated else BN
     half: tl.constexpr = COLUMNS // 2
-    batch, column = tl.program_id(0) // across, tl.program_id(0) % across
-    row, columns, depth = tl.arange(0, 1), column * wide + tl.arange(0, BN), tl.arange(0, BK)
+    number, part = tl.program_id(0) // SPLIT, tl.program_id(0) % SPLIT
+    batch, column = number // across, number % across
+    columns, depth = column * wide + tl.arange(0, BN), tl.arange(0, BK)
     if gated:
         columns = column * wide + tl.arange(0, BN) % wide + tl.arange(0, BN) // wide * half
-    left = _pointers(arrays[SOURCES[0]], batch, row, depth, LOOPS, 1, LEFT, 1, True)
+    inner: tl.constexpr = len(LOOPS[3]) - 1
+    left = arrays[SOURCES[0]] + _offset_of(batch, LOOPS, 0, LEFT, 0, False) + depth * LEFT[2][inner]
     right = _pointers(arrays[SOURCES[1]], batch, columns, depth, LOOPS, 2, RIGHT, 1, full[1])
     own, others = (batch, 0) + arrays, (batch, column * wide) + arrays
     whole: tl.constexpr = DEPTH // BK
     acc = tl.zeros((BN, BK), dtype=tl.float32)
-    for step in tl.range(0, whole, num_stages=STAGES):
+    for step in tl.range(part * whole // SPLIT, (part + 1) * whole // SPLIT, num_stages=STAGES):
         first = step * BK
-        x = _operand(left, own, row, first, depth, None, LOOPS, LEFT, 1, COMPUTED, 0, 1, BK)
+        x = _row(left, own, first, depth, None, LOOPS, LEFT, COMPUTED, BK)
         y = _operand(right, others, columns, first, depth, None, LOOPS, RIGHT, 1, COMPUTED, 1, BN, BK)
-        acc += x.to(tl.float32) * y.to(tl.float32)
+        acc += x * y.to(tl.float32)
     if DEPTH % BK != 0:
-        inside = depth < DEPTH - whole * BK
         first = whole * BK
-        x = _operand(left, own, row, first, depth, inside, LOOPS, LEFT, 1, COMPUTED, 0, 1, BK)
+        inside = depth < tl.where(part == SPLIT - 1, DEPTH - first, 0)
+        x = _row(left, own, first, depth, inside, LOOPS, LEFT, COMPUTED, BK)
         y = _operand(right, others, columns, first, depth, inside, LOOPS, RIGHT, 1, COMPUTED, 1, BN, BK)
-        acc += x.to(tl.float32) * y.to(tl.float32)
+        acc += x * y.to(tl.float32)
     sums = tl.sum(acc, 1)
+    if SPLIT > 1:
+        sums = row_added_up(sums, partial + number * SPLIT * BN, part, BN, SPLIT)
+        columns = column * wide + part * (BN // SPLIT) + tl.arange(0, BN // SPLIT)
+    other = sums
     if gated:
         sums, other = tl.split(tl.trans(tl.reshape(sums, (2, wide))))
         columns = column * wide + tl.arange(0, wide)
-    else:
-        other = sums
     done, place = _results(
-        sums[None, :], other[None, :], arrays, c, batch, tl.arange(0, 1), columns, LOOPS,
-        RESULT, STEPS, OPERANDS, SCALE, EXTRAS, GATE, half, full,
+        sums[None, :], other[None, :], arrays, c, batch, tl.arange(0, 1), columns, LOOPS, RESULT, STEPS,
+        OPERANDS, SCALE, EXTRAS, GATE, half, full,
     )  # fmt: skip
     kept: tl.constexpr = half if gated else COLUMNS
     tl.store(place, done, mask=(columns < kept)[None, :])

@@ -16,6 +16,7 @@ from typing import Any
 from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
 from iree_tuner.kernels.nest import INSIDE, OUTSIDE, PLACE, Access, Nest, Range, power_of_two
 from iree_tuner.kernels.triton_norms import IMPORTS, function_from, runs_of, unknown_term, value_of
+from iree_tuner.ops.element_type import ElementType
 
 MOST_UNROLLED = 8
 """The most values that are unpacked from one element."""
@@ -51,6 +52,19 @@ def function_of_tile(
     # Triton tells functions that are constants apart by their names.
     name = f"{NAME}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
     return function_from(text.replace(f"def {NAME}(", f"def {name}("), name)
+
+
+def run_of_tile(nest: Nest, rows: int, columns: int, bm: int, bn: int) -> tuple[bool, float]:
+    """Whether the largest array of a tile's is contiguous along columns, and the bytes next to each other."""
+    writer = _Writer(_with_bytes(nest), rows, columns, bm, bn, arrays_of(nest))
+    number = writer.widest
+    element = next(each.element for each in writer.nest.terms if each.op == INPUT and each.input == number)
+    strides, loop = writer.nest.accesses[number].strides, writer.unrolled
+    contiguous = next((at for at in reversed(range(len(strides))) if strides[at] == 1), 0)
+    along = contiguous >= writer.first_column
+    unpacked = loop is not None and (loop >= writer.first_column) == along
+    block = (bn if along else bm) // (writer.nest.sizes[loop] if loop is not None and unpacked else 1)
+    return along, block * ElementType.named(element).bytes
 
 
 def _with_bytes(nest: Nest) -> Nest:
@@ -116,12 +130,12 @@ class _Writer:
 
     def source(self) -> str:
         head = [*IMPORTS, "", "", "@triton.jit", f"def {NAME}(more, rows, columns, first):"]
-        left = math.prod(self.nest.sizes[: self._first_row])
-        for number, size in enumerate(self.nest.sizes[: self._first_row]):
+        left = math.prod(self.nest.sizes[: self.first_row])
+        for number, size in enumerate(self.nest.sizes[: self.first_row]):
             left //= size
             self._write(f"h{number} = more[0] // {left} % {size}")
-        if self._unrolled is not None:
-            self._write_packed(self._unrolled)
+        if self.unrolled is not None:
+            self._write_packed(self.unrolled)
         last = len(self.nest.terms) - 1
         for number in range(last + 1):
             for place in self._places(number):
@@ -134,24 +148,24 @@ class _Writer:
         self.lines.append("    " + line)
 
     @cached_property
-    def _first_row(self) -> int:
-        return self._first_column - _count_to(self.nest.sizes[: self._first_column], self.rows)
+    def first_row(self) -> int:
+        return self.first_column - _count_to(self.nest.sizes[: self.first_column], self.rows)
 
     @cached_property
-    def _first_column(self) -> int:
+    def first_column(self) -> int:
         return len(self.nest.sizes) - _count_to(self.nest.sizes, self.columns)
 
     @cached_property
-    def _unrolled(self) -> int | None:
+    def unrolled(self) -> int | None:
         """The loop through the values that are unpacked from one element: the last one of rows or columns.
 
         The array of which most elements are read does not depend on it.
         """
-        widest = max(self.nest.accesses, key=lambda each: self._read_by(each))
+        widest = self.nest.accesses[self.widest]
         end = len(self.nest.sizes)
         for first, last, block in (
-            (self._first_column, end, self.bn),
-            (self._first_row, self._first_column, self.bm),
+            (self.first_column, end, self.bn),
+            (self.first_row, self.first_column, self.bm),
         ):
             size = self.nest.sizes[last - 1] if last - 1 > first else 0
             packed = not widest.strides[last - 1] and any(widest.strides[first : last - 1])
@@ -159,14 +173,20 @@ class _Writer:
                 return last - 1
         return None
 
-    def _read_by(self, access: Access) -> int:
-        sizes = zip(self.nest.sizes, access.strides, strict=True)
-        return math.prod(size for size, stride in sizes if stride)
+    @cached_property
+    def widest(self) -> int:
+        """The number of the access by which most elements are read."""
+
+        def elements(number: int) -> int:
+            strides = zip(self.nest.sizes, self.nest.accesses[number].strides, strict=True)
+            return math.prod(size for size, stride in strides if stride)
+
+        return max(range(len(self.nest.accesses)), key=elements)
 
     @property
     def _of_rows(self) -> bool:
         """Whether the unrolled loop is one of rows."""
-        return self._unrolled is not None and self._unrolled < self._first_column
+        return self.unrolled is not None and self.unrolled < self.first_column
 
     def _write_packed(self, loop: int) -> None:
         """Replace the indices of rows or columns by those of elements from which several are unpacked."""
@@ -181,7 +201,7 @@ class _Writer:
     @cached_property
     def _varying(self) -> frozenset[int]:
         """The terms that depend on the unrolled loop."""
-        found, loop = set[int](), self._unrolled
+        found, loop = set[int](), self.unrolled
         for number, term in enumerate(self.nest.terms):
             strides = self._strides(term)
             if loop is not None and ((strides and strides[loop]) or not found.isdisjoint(term.of)):
@@ -196,7 +216,7 @@ class _Writer:
 
     def _places(self, number: int) -> range:
         """The iterations of the unrolled loop for which a term has values of its own."""
-        loop = self._unrolled
+        loop = self.unrolled
         return range(1 if loop is None or number not in self._varying else self.nest.sizes[loop])
 
     def _name(self, number: int, place: int) -> str:
@@ -225,7 +245,7 @@ class _Writer:
 
     def _known(self, number: int, place: int) -> bool | None:
         """The truth of a term that tests the unrolled loop alone; None for others."""
-        term, loop = self.nest.terms[number], self._unrolled
+        term, loop = self.nest.terms[number], self.unrolled
         if term.op not in (INSIDE, OUTSIDE) or loop is None:
             return None
         test = self.nest.ranges[term.input]
@@ -252,7 +272,7 @@ class _Writer:
 
     def _parts(self, offset: int, strides: Sequence[int], place: int) -> tuple[list[str], list[str]]:
         """The summands of an address, and the conditions under which it is inside."""
-        first_row, first_column, loop = self._first_row, self._first_column, self._unrolled
+        first_row, first_column, loop = self.first_row, self.first_column, self.unrolled
         offset += 0 if loop is None else place * strides[loop]
         found, inside = [str(offset)] if offset else [], list[str]()
         found += [f"h{at} * {stride}" for at, stride in enumerate(strides[:first_row]) if stride]

@@ -308,9 +308,13 @@ def tolerance_for(problem: Problem) -> Tolerance:
 
     Sums in another order sometimes round to the next number, and a gelu, for example, can make the result
     small compared with that error. For mixed signs, a sum of K values is sqrt(K) times smaller than its
-    partial sums can be: the tolerance is the same as if each of K factors were rounded.
+    partial sums can be: the tolerance is the same as if each of K factors were rounded. Factors that are
+    computed are rounded.
     """
     tolerance = tolerance_of(problem.workload)
+    rounded = next((each.terms[-1].element for each in problem.operands if each is not None), "")
+    if rounded:
+        return replace(tolerance, factor_type=rounded, factors=problem.workload.reduction_length)
     steps = [step for step in problem.epilogue if step != "moved"]
     if "truncf" not in steps[:-1]:
         return tolerance

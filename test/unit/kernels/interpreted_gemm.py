@@ -33,7 +33,9 @@ ENGINE = {"bm": 32, "bn": 32, "bk": 32, "warps": 4, "stages": 2, "persistent": 1
 FORMS = {
     "plain": PLAIN,
     "split": {**PLAIN, "split": 4},
-    "one_row": {"bn": 16, "bk": 32, "warps": 4, "stages": 2, "persistent": 0},
+    "one_row": {"bn": 16, "bk": 32, "warps": 4, "stages": 2, "persistent": 0, "split": 1},
+    "row_split": {"bn": 16, "bk": 32, "warps": 4, "stages": 2, "persistent": 0, "split": 4},
+    "turned": {**PLAIN, "turned": 1},
     "persistent": ENGINE,
     "parts": {**ENGINE, "bn": 64, "parts": 2},
 }
@@ -47,7 +49,7 @@ SPECS = {
     "dm,dn->mn": ("plain",),
     "mk,kn->nm": ("plain",),  # operands exchanged
     "d,dn->n": ("one_row", "plain"),
-    "d,nd->n": ("one_row", "split"),
+    "d,nd->n": ("one_row", "split", "row_split"),
     "nd,d->n": ("one_row",),
     "hk,hkn->hn": ("one_row",),
     "bsd,dt->bst": ("plain", "persistent"),
@@ -91,7 +93,8 @@ triton_source.cluster_waits, triton_source.libdevice.tanh, triton_source.kept_ap
 
 def run(problem, form, given):
     """The result of a form, all of which it has to write."""
-    shape, knobs = product_shape(problem), FORMS[form]
+    knobs = FORMS[form]
+    shape = product_shape(problem).turned if form == "turned" else product_shape(problem)
     result_bytes = 4 if problem.result.element_type == "f32" else 2
     assert not knobs["persistent"] or engine_of(shape, result_bytes) is not None, problem
     function, constants = source_of(problem, shape, knobs)
@@ -175,7 +178,8 @@ for name in weights_given.WEIGHTS.keys() - {"heads"}:  # of bf16, with which the
     problem = weights_given.computed_site(name).problem
     assert product_shape(problem).computed, name
     given = weights_given.arrays_of(problem)
-    for form in ("plain", "split", "one_row")[: 3 if product_shape(problem).m == 1 else 2]:
+    one = product_shape(problem).m == 1
+    for form in ("plain", "split", *(("one_row", "row_split") if one else ("turned",))):
         wanted = weights_given.wanted(name, given)
         found = run(problem, form, given).reshape(wanted.shape)
         assert np.abs(found - wanted).max() < 4e-3 * np.abs(wanted).max(), (name, form)
