@@ -26,6 +26,7 @@ from iree_tuner.kernels.spec import put_into
 from iree_tuner.kernels.split_sums import (
     blocks_of,
     find_chains,
+    find_computed,
     find_sliced_inputs,
     find_sums,
 )
@@ -186,7 +187,7 @@ def _every(
     """The sites of a program.
 
     With `chains`, also chains that save dispatches, and sums to split. With `norms`, sums and the elementwise
-    ops that normalise by them.
+    ops that normalise by them, and operands of products that are computed of smaller arrays.
     """
     with unchanged():
         blocks = blocks_of(module) if chains or norms else []
@@ -194,6 +195,7 @@ def _every(
         sites = find_sites(module, larger)
         chained = find_chains(blocks, larger) if chains else []
         normal = find_normalizing(blocks, larger) if norms else []
+        normal += find_computed(blocks) if norms else []
         sums = find_sums(blocks)
         inputs = find_sliced_inputs(blocks) if chains else []
     fewer = _saving(list(dict.fromkeys(chained)), session, target)

@@ -57,6 +57,15 @@ class ComputedOperand:
         return build(self.plan, dict(zip(self.inputs, arguments, strict=True)), self.value.type)
 
 
+def computed_operands(root: ir.Operation) -> tuple[ComputedOperand | None, ComputedOperand | None]:
+    """How both operands of a product are computed, see `computed_operand`."""
+    kinds = [ir.RankedTensorType(each.type).element_type for each in root.operands[:2]]
+    factor = next((each for each in kinds if isinstance(each, ir.FloatType)), None)
+    if factor is None:
+        return None, None
+    return computed_operand(root, 0, factor), computed_operand(root, 1, factor)
+
+
 def computed_operand(root: ir.Operation, at: int, factor: ir.FloatType) -> ComputedOperand | None:
     """How an operand of a product is computed; None unless that takes arrays of fewer bits.
 

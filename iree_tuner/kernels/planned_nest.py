@@ -19,6 +19,9 @@ from iree_tuner.ops.element_type import ElementType
 _Where = tuple[int, ...]
 """Numbers of the terms that are true where an element is used."""
 
+ROUNDED = frozenset({"arith.addf", "arith.subf", "arith.mulf", "arith.divf", "arith.truncf"})
+"""Scalar ops whose results are rounded."""
+
 COMPARISON, OF_INTEGERS = COMPARISONS = "arith.cmpf", "arith.cmpi"
 """The scalar ops whose terms have the number of a predicate as their value."""
 

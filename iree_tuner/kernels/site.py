@@ -35,7 +35,7 @@ from iree_tuner.kernels.moved import (
     zeros,
 )
 from iree_tuner.kernels.moves import HOISTED
-from iree_tuner.kernels.operands import ComputedOperand, computed_operand
+from iree_tuner.kernels.operands import ComputedOperand, computed_operands
 from iree_tuner.ops.contraction import Contraction
 from iree_tuner.ops.convolution import Convolution, is_convolution
 from iree_tuner.ops.dag import clone, strip_discardable
@@ -355,9 +355,7 @@ def _computed_sites(
 
     Moves of the other operand and of the result are included. For the arguments see `_moved_sites`.
     """
-    kinds = [ir.RankedTensorType(each.type).element_type for each in root.operands[:2]]
-    factor = next((each for each in kinds if isinstance(each, ir.FloatType)), None)
-    computed = [factor and computed_operand(root, at, factor) for at in (0, 1)]
+    computed = computed_operands(root)
     chain = [op for each in computed if each is not None for op in each.ops]
     found = _Own()
     for site, last in sites if any(computed) else ():

@@ -56,8 +56,10 @@ from iree_tuner.kernels.moves import (
     repeats,
 )
 from iree_tuner.kernels.nest import Nest
+from iree_tuner.kernels.operands import computed_operands
 from iree_tuner.kernels.planned_nest import nest_of
 from iree_tuner.kernels.site import Site, array_of, case_of, function_of, program_of, roots_of, zeros_of
+from iree_tuner.ops.contraction import Contraction
 from iree_tuner.ops.dag import captured
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.structure import indexing_maps, iterators, loop_sizes
@@ -319,6 +321,20 @@ def added_up(parts: ir.Value[Any], kept: int) -> ir.Value:
         zeros(kind.shape[:kept], kind.element_type),
     )
     return generic([parts], start, maps, kinds, lambda *each: arith.addf(each[1], each[0]))
+
+
+def find_computed(blocks: Sequence[OpsOfBlock]) -> list[Site]:
+    """Operands of products that are computed of integers (`operands`), in program order."""
+    found: dict[ir.Operation, Site] = {}
+    for op in (op for block in blocks for op in block.ops if Contraction().describe(op) is not None):
+        for each in computed_operands(op):
+            if each is None or not each.ops or each.ops[-1] in found:
+                continue
+            narrow = any(ElementType.of(value.type).is_integer for value in each.inputs)
+            along = {access.strides[-1] for access in each.nest.merged().accesses} <= {0, 1}
+            if narrow and along and each.nest.iterations >= LEAST_ELEMENTS:
+                found[each.ops[-1]] = site_of_plan(each.plan, each.inputs, each.ops, each.nest)
+    return [*found.values()]
 
 
 def find_sums(blocks: Sequence[OpsOfBlock]) -> list[Site]:

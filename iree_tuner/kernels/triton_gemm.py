@@ -37,7 +37,7 @@ from iree_tuner.kernels.triton_code import (
     made_code,
     unfit_arrays,
 )
-from iree_tuner.kernels.triton_tiles import function_of_tile, run_of_tile, unknown_value
+from iree_tuner.kernels.triton_tiles import function_of_tile, in_f32, run_of_tile, unknown_value
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.targets import Target
 
@@ -53,6 +53,7 @@ _SPLITS = (2, 4, 8)  # workgroups of a cluster that every device allows: CUDA C+
 _PER_NS = 6000.0  # operations of a multiprocessor's tensor cores
 _PLAIN_PER_NS = 140.0  # bytes of a right operand that a multiprocessor multiplies without tensor cores
 _MADE_NS, _OP_NS, _MOST_WARPS = 0.55, 0.2, 32  # of an element that is computed; warps at work at once
+_TALLEST, _APART_NS = 256, 1.5  # sides of tiles, and what an element that is written and read takes
 _THROUGH_SHARED = 2.0  # elements of right operands go through shared memory to tensor cores
 _READ_PER_NS = 85.0  # bytes to a multiprocessor, mostly from the second-level cache
 _MEMORY_PER_NS = 4500.0  # bytes from memory to all multiprocessors
@@ -291,6 +292,13 @@ def estimate_ns(shape: ProductShape, knobs: Knobs) -> float:
     return _START_NS + max(own_ns, memory_ns) + _HIDDEN * min(own_ns, memory_ns)
 
 
+def _repeats(shape: ProductShape) -> bool:
+    """Whether an operand would be computed so often that writing and reading it takes less time."""
+    others = {LEFT: shape.n, RIGHT: shape.m}
+    counts = [(-(-others[array] // _TALLEST), nest) for array, nest in shape.computed.items()]
+    return any(count > 1 and count * _ns_of(nest) > _APART_NS for count, nest in counts)
+
+
 def _ns_of(nest: Nest) -> float:
     """The time of a warp for an element that is computed."""
     return _MADE_NS + _OP_NS * sum(each.op not in (INPUT, CONSTANT) for each in nest.terms)
@@ -362,6 +370,8 @@ class TritonGemm(TritonKernel):
         )
         if unknown := next(filter(None, map(unknown_value, shape.computed.values())), ""):
             return f"it computes {unknown} for an operand"
+        if _repeats(shape) and len({*map(str, problem.workload.types[:2])}) == 1:
+            return "its rows are so many that an operand is better computed before, once"
         if lhs != rhs or lhs not in ("f16", "bf16") or sums != "f32":
             return f"its types are {', '.join((lhs, rhs, sums))}, not f16 or bf16 with f32 sums"
         unknown = [
@@ -424,10 +434,9 @@ def source_of(problem: Problem, shape: ProductShape, knobs: Knobs) -> tuple[Any,
     if not knobs["persistent"]:
         sides = (LEFT, shape.m, knobs.get("bm", 1)), (RIGHT, shape.n, knobs["bn"])
         constants["COMPUTED"] = tuple(
-            function_of_tile(shape.computed[array], size, shape.k, block, knobs["bk"], range(_MOST_ARRAYS))
-            if array in shape.computed else None
+            _function(shape, array, (size, block), knobs) if array in shape.computed else None
             for array, size, block in sides
-        )  # fmt: skip
+        )
         if "bm" not in knobs:
             return triton_source.one_row, {**constants, "SPLIT": knobs["split"], "STAGES": knobs["stages"]}
         return triton_source.plain, {**constants, "SPLIT": knobs["split"]}
@@ -440,6 +449,13 @@ def source_of(problem: Problem, shape: ProductShape, knobs: Knobs) -> tuple[Any,
         "TURNED": (engine.left.turned, engine.right.turned), "TILES": tiles_of(shape, knobs),
         "WORKGROUPS": workgroups_of(shape, knobs), "PARTS": knobs["parts"], "FLATTEN": bool(knobs["flatten"]),
     }  # fmt: skip
+
+
+def _function(shape: ProductShape, array: str, side: tuple[int, int], knobs: Knobs) -> object:
+    """The function that computes an operand; `side` has its rows or columns, and those of a tile."""
+    nest = shape.computed[array]
+    nest = in_f32(nest, nest.terms[-1].element if "bm" in knobs else "f32")
+    return function_of_tile(nest, side[0], shape.k, side[1], knobs["bk"], range(_MOST_ARRAYS))
 
 
 def _form(matrices: Matrices) -> tuple[int, ...]:

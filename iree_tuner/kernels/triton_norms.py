@@ -18,7 +18,7 @@ from iree_tuner.kernels.fused_op import REDUCTIONS
 from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Problem
 from iree_tuner.kernels.nest import INSIDE, OUTSIDE, PLACE, REDUCED, Access, Nest, NestTiles, tiles_of
 from iree_tuner.kernels.planned_nest import COMPARISON, OF_INTEGERS
-from iree_tuner.kernels.triton_code import ELEMENTS, TritonKernel, code_of, compiled, unfit_arrays
+from iree_tuner.kernels.triton_code import ELEMENTS, NARROW, TritonKernel, code_of, compiled, unfit_arrays
 from iree_tuner.targets import Target
 
 NAME = "nest"
@@ -257,7 +257,8 @@ class _Writer:
         elif term.op.startswith(REDUCED):
             value = self._reduced(term, self._name("v", term.of[0], place), place)
         else:
-            value = value_of(term, [self._name("v", each, place) for each in term.of])
+            kinds = [self.nest.terms[each].element for each in term.of]
+            value = value_of(term, [self._name("v", each, place) for each in term.of], kinds)
         self._write(f"{self._name('v', number, place)} = {value}")
 
     def _reduced(self, term: FormulaTerm, of: str, place: int) -> str:
@@ -275,7 +276,7 @@ class _Writer:
         axes = enumerate(self.tiles.axes)
         own = [number for number, axis in axes if any(access.strides[loop] for loop in axis.loops)]
         mask = " & ".join(filter(None, (self._mask(own, place), *where)))
-        masked = f", mask={mask}, other=0.0" if mask else ""
+        masked = f", mask={mask}, other=0" if mask else ""
         address = self._address(f"x{access.input}", access.strides, access.offset, place)
         return f"tl.load({address}{' + 0 * lane' if where else ''}{masked})"  # all lanes have a mask
 
@@ -345,6 +346,9 @@ def runs_of(loops: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
+_READ = ("i8", "i16", "i32")
+"""Integers that may be read."""
+
 _EACH = 16  # elements of a row for each thread: more workgroups run at once than with fewer
 _SUMS: Knobs = {"warps": 8, "stages": 1}
 _ELEMENTS: Knobs = {"warps": 4, "stages": 1}
@@ -360,11 +364,14 @@ class TritonNorms(TritonKernel):
         nest = problem.nest
         if nest is None:
             return "it is no sum of many values, no op that normalises by one and no large chain"
-        if unknown := unknown_term(nest):
+        unknown = unknown_term(nest, integers=True) or (
+            PLACE if PLACE in {each.op for each in nest.terms} else ""
+        )
+        if unknown:
             return f"it has {unknown}, which the kernel does not compute"
         if any(nest.summed) and {nest.terms[-1].element, problem.result.element_type} != {"f32"}:
             return f"its sums are {problem.result.element_type}, not f32"
-        return unfit_arrays(problem)
+        return unfit_arrays(problem, _READ)
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
         """One variant: the problem is not timed alone."""
@@ -378,7 +385,8 @@ class TritonNorms(TritonKernel):
         if problem.nest is None or self.refuses(problem) or target.backend != self.backend:
             raise KernelError(f"{self.name} does not compute {problem.name} for {target}")
         function, tiles = function_of(problem.nest, len(problem.inputs))
-        inputs = {f"x{number}": ELEMENTS[each.element_type] for number, each in enumerate(problem.inputs)}
+        kinds = {**ELEMENTS, **NARROW}
+        inputs = {f"x{number}": kinds[each.element_type] for number, each in enumerate(problem.inputs)}
         made = compiled(function, {**inputs, "out": ELEMENTS[problem.result.element_type]}, {}, knobs)
         bindings = range(len(inputs) + 1)
         code = code_of(made, bindings, len(bindings), (tiles.workgroups, 1, 1), knobs)

@@ -229,7 +229,9 @@ def _operand(
     compute: tl.constexpr = COMPUTED[OPERAND]
     if compute is not None:
         found = compute(more, side[:, None], (first + depth)[None, :], first)
-        found = kept_apart(tl.broadcast_to(found, (HIGH, BK)))
+        found = tl.broadcast_to(found, (HIGH, BK))
+        if found.dtype.primitive_bitwidth == 16:
+            found = kept_apart(found)
         if inside is not None:
             found = tl.where(inside[None, :], found, tl.zeros((HIGH, BK), found.dtype))
         if AXIS == 0:
@@ -375,12 +377,16 @@ def one_row(
     right = _pointers(arrays[SOURCES[1]], batch, columns, depth, LOOPS, 2, RIGHT, 1, full[1])
     own, others = (batch, 0) + arrays, (batch, column * wide) + arrays
     whole: tl.constexpr = DEPTH // BK
+    last: tl.constexpr = max(whole - 1, 0)
     acc = tl.zeros((BN, BK), dtype=tl.float32)
-    for step in tl.range(part * whole // SPLIT, (part + 1) * whole // SPLIT, num_stages=STAGES):
-        first = step * BK
-        x = _row(left, own, first, depth, None, LOOPS, LEFT, COMPUTED, BK)
-        y = _operand(right, others, columns, first, depth, None, LOOPS, RIGHT, 1, COMPUTED, 1, BN, BK)
+    start, end = part * whole // SPLIT, (part + 1) * whole // SPLIT
+    # A part of the row is too small for asynchronous copies, and is loaded one step ahead instead.
+    x = _row(left, own, min(start, last) * BK, depth, None, LOOPS, LEFT, COMPUTED, BK)
+    for step in tl.range(start, end, num_stages=STAGES):
+        ahead = _row(left, own, min(step + 1, last) * BK, depth, None, LOOPS, LEFT, COMPUTED, BK)
+        y = _operand(right, others, columns, step * BK, depth, None, LOOPS, RIGHT, 1, COMPUTED, 1, BN, BK)
         acc += x * y.to(tl.float32)
+        x = ahead
     if DEPTH % BK != 0:
         first = whole * BK
         inside = depth < tl.where(part == SPLIT - 1, DEPTH - first, 0)

@@ -16,7 +16,7 @@ from typing import Any
 from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
 from iree_tuner.kernels.nest import INSIDE, OUTSIDE, PLACE, Access, Nest, Range, power_of_two
 from iree_tuner.kernels.triton_norms import IMPORTS, function_from, runs_of, unknown_term, value_of
-from iree_tuner.ops.element_type import ElementType
+from iree_tuner.ops.element_type import NARROW_FLOATS, ElementType
 
 MOST_UNROLLED = 8
 """The most values that are unpacked from one element."""
@@ -30,6 +30,21 @@ _CHOICE = "arith.select"
 def arrays_of(nest: Nest | None) -> tuple[int, ...]:
     """The numbers of the arrays that are read, in order."""
     return () if nest is None else tuple(sorted({each.input for each in nest.accesses}))
+
+
+def in_f32(nest: Nest, element: str) -> Nest:
+    """The nest that computes numbers of 16 bits in f32, and rounds only its result to this type."""
+    terms, places = list[FormulaTerm](), list[int]()
+    for term in nest.terms:
+        narrow = term.element in NARROW_FLOATS
+        widened = narrow and term.op != INPUT
+        of = tuple(places[each] for each in term.of)
+        terms.append(replace(term, of=of, element="f32" if widened else term.element))
+        if narrow and not widened:
+            terms.append(FormulaTerm("arith.extf", "f32", (len(terms) - 1,)))
+        places.append(len(terms) - 1)
+    found = replace(nest, terms=tuple(terms))
+    return found.then("arith.truncf", element) if element in NARROW_FLOATS else found
 
 
 def unknown_value(nest: Nest) -> str:

@@ -27,6 +27,7 @@ from iree_tuner.kernels.executable import (
     with_scratch,
 )
 from iree_tuner.kernels.kernel import Code, Kernel, KernelError, Knobs, Packed, Packing, Problem, scratch_room
+from iree_tuner.kernels.planned_nest import ROUNDED
 from iree_tuner.kernels.site import Site
 from iree_tuner.kernels.spec import write_reproducer_here
 from iree_tuner.measure.candidate import Built
@@ -312,9 +313,11 @@ def tolerance_for(problem: Problem) -> Tolerance:
     computed are rounded.
     """
     tolerance = tolerance_of(problem.workload)
-    rounded = next((each.terms[-1].element for each in problem.operands if each is not None), "")
-    if rounded:
-        return replace(tolerance, factor_type=rounded, factors=problem.workload.reduction_length)
+    nests = [each for each in problem.operands if each is not None]
+    if nests:  # an error of each step, and K of them
+        steps = max(sum(term.op in ROUNDED for term in each.terms) for each in nests)
+        factors = max(1, problem.workload.reduction_length // max(1, steps) ** 2)
+        return replace(tolerance, factor_type=nests[0].terms[-1].element, factors=factors)
     steps = [step for step in problem.epilogue if step != "moved"]
     if "truncf" not in steps[:-1]:
         return tolerance

@@ -1,17 +1,22 @@
 """Weights that are computed from integers are found, and the source that is written for a tile of them."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import numpy_triton
 import pytest
-from after_abi import results_of_all
+from after_abi import found_by, results_of_all
 from weights_given import WEIGHTS, arrays_of, computed_site, wanted
 
+from iree_tuner.kernels import split_sums
 from iree_tuner.kernels.product_shape import RIGHT, product_shape
 from iree_tuner.kernels.triton_gemm import TritonGemm
+from iree_tuner.kernels.triton_norms import TritonNorms, function_of
 from iree_tuner.kernels.triton_tiles import arrays_of as arrays_read
-from iree_tuner.kernels.triton_tiles import function_of_tile
+from iree_tuner.kernels.triton_tiles import function_of_tile, in_f32
 
-KERNEL = TritonGemm()
+KERNEL, PROGRAMS = TritonGemm(), Path(__file__).parent / "weight_programs"
 
 
 @pytest.fixture
@@ -41,7 +46,8 @@ def test_weights_are_computed_for_each_tile(name: str, bn: int, bk: int) -> None
     shape = product_shape(problem)
     assert not KERNEL.refuses(problem)
     nest = shape.computed[RIGHT]
-    function = function_of_tile(nest, shape.n, shape.k, bn, bk)
+    exact = function_of_tile(nest, shape.n, shape.k, bn, bk)
+    wide = function_of_tile(in_f32(nest, "f32"), shape.n, shape.k, bn, bk)
     given = arrays_of(problem)
     read = [given[each] for each in arrays_read(nest)]
     pointers = [numpy_triton.Pointer(np.ascontiguousarray(each).reshape(-1)) for each in read]
@@ -55,7 +61,40 @@ def test_weights_are_computed_for_each_tile(name: str, bn: int, bk: int) -> None
                     np.arange(start, start + size, dtype=np.int32).view(numpy_triton.Values)
                     for start, size in ((column, bn), (first, bk))
                 )
-                got = function((batch, column, *pointers), columns[:, None], depth[None, :], first)
+                place = (batch, column, *pointers), columns[:, None], depth[None, :], first
                 own = expected[batch] if shape.batch > 1 else expected
                 own = own[first : first + bk, column : column + bn].T
-                np.testing.assert_array_equal(np.broadcast_to(got, (bn, bk))[: len(own)], own)
+                got, more = (np.broadcast_to(each(*place), (bn, bk))[: len(own)] for each in (exact, wide))
+                np.testing.assert_array_equal(got, own)
+                np.testing.assert_allclose(more, own.astype(np.float32), rtol=8e-3, atol=8e-3)
+
+
+@pytest.mark.parametrize("name", ["pairs", "halves", "channels"])
+def test_weights_of_many_rows_are_computed_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a product would compute them for each tile. The product itself widens integers alone."""
+    monkeypatch.setattr(split_sums, "LEAST_ELEMENTS", 1)
+    found = found_by(split_sums.find_computed, (PROGRAMS / f"{name}.mlir").read_text())
+    if name == "channels":
+        assert not found
+        return
+    (site,), given = found, arrays_of(computed_site(name).problem)[1:]
+    assert not TritonNorms().refuses(site.problem)
+    workgroup, expected = [0], WEIGHTS[name](*given)
+    numpy_triton.install(monkeypatch, lambda: workgroup[0])
+    function, tiles = function_of(site.problem.nest, len(given))
+    out = np.full(expected.size, np.nan, np.float16)
+    bits = [each.view(np.int8) if each.dtype == np.uint8 else each for each in given]
+    for workgroup[0] in range(tiles.workgroups):
+        function(*(numpy_triton.Pointer(each.reshape(-1)) for each in bits), numpy_triton.Pointer(out))
+    np.testing.assert_array_equal(out.reshape(expected.shape), expected)
+
+
+def test_products_of_many_rows_leave_their_weights_to_another_kernel() -> None:
+    problem = computed_site("pairs").problem
+    (few, many) = (replace(problem, workload=with_rows(problem.workload, rows)) for rows in (256, 2048))
+    assert not KERNEL.refuses(few)
+    assert "once" in KERNEL.refuses(many)
+
+
+def with_rows(workload, rows: int):
+    return replace(workload, loops=(rows, *workload.loops[1:]))
