@@ -217,7 +217,7 @@ def _one_row(shape: ProductShape, limits: Limits) -> Iterator[Knobs]:
         narrow = shape.k * shape.n > 1 << 16 and not _reads_runs(shape, bn, bk)
         if narrow or (several and shape.sizes["k"][-1] % bk):
             continue
-        for warps, stages in product((1, 2, 4, 8), (2, 3, 4)):
+        for warps, stages in product((1, 2, 4, 8, 16), (2, 3, 4)):
             held = bn * bk / (warps * 32)
             tile = {"bn": bn, "bk": bk, "warps": warps, "stages": stages, "persistent": 0}
             if 8 <= held <= 32 and bn * bk * each * stages <= SHARED_BYTES // 2:
