@@ -388,10 +388,10 @@ class _Attention:
         found = said_by(mask, [each[0] if each else None for each in own]) if apart else None
         if found is not None:
             held = self.after, self.before, self.rows
-            if self._seen((found, *found.others)):
+            if self._seen(found):
                 return True
             self.after, self.before, self.rows = held
-            if not found.others:  # it hides all keys of a query, or compares other positions
+            if len(found) == 1:  # it hides all keys of a query, or compares other positions
                 return False
         if (self.bias or self.added) is not None or self.scale <= 0.0:
             return False

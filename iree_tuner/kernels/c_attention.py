@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from iree_tuner.kernels.c_code import MOST_STACK, CKernel, c_type, compiled, floats, widths, workers
+from iree_tuner.device.device_facts import usable_cores
+from iree_tuner.kernels.c_code import MOST_STACK, CKernel, c_type, compiled, floats, widths
 from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Launch, Problem
 from iree_tuner.kernels.shapes import AttentionShape, attention_shape
 from iree_tuner.ops.attention import is_attention
@@ -57,7 +58,7 @@ class CAttention(CKernel):
         shape = attention_shape(problem)
         if shape is None:
             return ()
-        threads, plans = workers(), _plans(shape, _is_narrow(problem))
+        threads, plans = usable_cores(), _plans(shape, _is_narrow(problem))
         return tuple(each.knobs for each in sorted(plans, key=lambda each: each.cycles(threads)))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:

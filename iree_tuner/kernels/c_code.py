@@ -15,6 +15,7 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
+from iree_tuner.device.device_facts import usable_cores
 from iree_tuner.kernels.formula import CONSTANT, INPUT, SUM, FormulaTerm
 from iree_tuner.kernels.integers import Integers
 from iree_tuner.kernels.kernel import Array, Code, KernelError, Knobs, Launch, Problem
@@ -89,12 +90,6 @@ def widths() -> tuple[int, ...]:
     return tuple(each for each in (16, 8) if each <= lanes()) or (lanes(),)
 
 
-def workers() -> int:
-    """The number of threads that this process may use."""
-    found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return found or 1
-
-
 @cache
 def floats() -> tuple[str, ...]:
     """The element types of floats that C code reads and writes on this machine."""
@@ -158,7 +153,7 @@ def compiled(
     if not target.native:
         raise KernelError(f"{source} is compiled for this machine, not for {target}")
     groups = zip(("GROUPS_X", "GROUPS_Y", "GROUPS_Z"), launch.workgroups, strict=True)
-    texts = {key: str(value) for key, value in {**macros, **dict(groups), "WORKERS": workers()}.items()}
+    texts = {key: str(value) for key, value in {**macros, **dict(groups), "WORKERS": usable_cores()}.items()}
     entry = f"{name}_{hashlib.sha256(repr(sorted(texts.items())).encode()).hexdigest()[:12]}"
     defined = [f"-D{key}={value}" for key, value in {**texts, "ENTRY": entry}.items()]
     machine = [*MACHINE, *(["-mno-avx512f"] if lanes() == 16 > int(macros["LANES"]) else [])]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 
-from iree_tuner.kernels.c_code import CKernel, c_type, compiled, refused, steps_of, widths, workers
+from iree_tuner.device.device_facts import usable_cores
+from iree_tuner.kernels.c_code import CKernel, c_type, compiled, refused, steps_of, widths
+from iree_tuner.kernels.c_plan import window_offsets
 from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Launch, Problem, loops_of_conv
 from iree_tuner.targets import Target
 
@@ -67,7 +69,7 @@ class CDepthwise(CKernel):
                 if fits and pixels <= shape.out_w and vectors <= most and parts <= lines:
                     part = -(-lines // parts)
                     found.append({"pixels": pixels, "vectors": vectors, "lanes": lanes, "part": part})
-        threads = workers()
+        threads = usable_cores()
         return tuple(sorted(found, key=lambda each: _cycles(shape, each, threads)))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
@@ -107,10 +109,7 @@ def depthwise_of(problem: Problem) -> Depthwise | None:
     sizes = problem.workload.loops
     _, height, width, channels = problem.inputs[0].shape  # an image may be larger than the part that is read
     line = width * channels
-    offsets = tuple(
-        down * dilations[0] * line + across * dilations[1] * channels
-        for down, across in product(range(sizes[ky]), range(sizes[kx]))
-    )
+    offsets = window_offsets((sizes[ky], sizes[kx]), (dilations[0] * line, dilations[1] * channels))
     steps = height * line, strides[0] * line, strides[1] * channels
     return Depthwise(
         sizes[n], sizes[y], sizes[x], channels, *steps, offsets, (sizes[ky], sizes[kx]),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import product
 
-from iree_tuner.kernels.c_code import EXACT, CKernel, compiled, formula_of, refused_integers, widths, workers
+from iree_tuner.device.device_facts import usable_cores
+from iree_tuner.kernels.c_code import EXACT, CKernel, compiled, formula_of, refused_integers, widths
 from iree_tuner.kernels.c_depthwise import depthwise_of
 from iree_tuner.kernels.integers import Integers
 from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Launch, Problem
@@ -44,7 +45,7 @@ class CDepthwiseI8(CKernel):
                 if fits and vectors <= most and parts <= lines:
                     part = -(-lines // parts)
                     found.append({"pixels": pixels, "vectors": vectors, "lanes": lanes, "part": part})
-        threads = workers()
+        threads = usable_cores()
         return tuple(sorted(found, key=lambda each: _cycles(problem, each, threads)))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:

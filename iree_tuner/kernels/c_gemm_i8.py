@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
+from iree_tuner.device.device_facts import usable_cores
 from iree_tuner.kernels.c_code import (
     EXACT,
     MOST_STACK,
@@ -15,7 +16,6 @@ from iree_tuner.kernels.c_code import (
     inputs_of,
     refused_integers,
     widths,
-    workers,
 )
 from iree_tuner.kernels.c_plan import TILES, Shape, right_matrix, shape_of
 from iree_tuner.kernels.integers import Integers
@@ -70,7 +70,7 @@ class CGemmI8(CKernel):
         shape = shape_of(problem)
         if shape is None:
             return ()
-        found = [(plan.cycles(workers()), plan) for plan in _plans(problem, shape)]
+        found = [(plan.cycles(usable_cores()), plan) for plan in _plans(problem, shape)]
         return tuple(plan.knobs for _, plan in sorted(found, key=lambda each: each[0]))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
@@ -163,7 +163,7 @@ def _plans(problem: Problem, shape: Shape) -> Iterator[_IntegerTiling]:
             unroll = 2 if rows * vectors < 12 else 1
             base = {"rows": rows, "vectors": vectors, "lanes": lanes, "unroll": unroll}
             found = [plan for plan in _cut(problem, shape, base) if plan.legal()]
-            yield from sorted(found, key=lambda each: each.cycles(workers()))[:_FEW_PARTS]
+            yield from sorted(found, key=lambda each: each.cycles(usable_cores()))[:_FEW_PARTS]
 
 
 def _cut(problem: Problem, shape: Shape, base: Knobs) -> Iterator[_IntegerTiling]:

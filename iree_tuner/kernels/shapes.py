@@ -475,7 +475,7 @@ def product_shape(problem: Problem) -> ProductShape | None:
     if not all(each.is_permutation for each in workload.maps):
         return None
     sizes, half = [*workload.loops], problem.halves
-    left, right, result = (_steps(each.loops, sizes) for each in workload.maps)
+    left, right, result = (strides_of(each.loops, sizes) for each in workload.maps)
     loops = {role: workload.role(role) for role in ROLES}
     order = workload.maps[2].loops
     last = next((each for each in reversed(order) if sizes[each] > 1), None)
@@ -489,7 +489,7 @@ def product_shape(problem: Problem) -> ProductShape | None:
             half = len(sizes)
             sizes.append(2)
         order = tuple(each for each in order if each != half)
-        result = _steps(order, sizes)
+        result = strides_of(order, sizes)
     if exchanged:
         left, right = right, left
         loops |= {"m": loops["n"], "n": loops["m"]}
@@ -511,7 +511,7 @@ def product_shape(problem: Problem) -> ProductShape | None:
         long = [each for each in loops[role] if sizes[each] > 1]
         own[role] = sorted([each for each in long if each != half], key=steps.__getitem__, reverse=True)
     own["n"] = [*([] if half is None else [half]), *own["n"]]
-    groups = {role: _groups(own[role], sizes, list(arrays.values())) for role in ROLES}
+    groups = {role: runs_of(own[role], sizes, list(arrays.values())) for role in ROLES}
     return ProductShape(
         {role: tuple(math.prod(sizes[each] for each in group) for group in groups[role]) for role in ROLES},
         {
@@ -547,7 +547,7 @@ def _extras(
     groups = iter(problem.groups)
     for step in filter(operation_of, problem.epilogue):
         along = [*seen] if step in WHOLE else [*(seen[:1] if step.startswith("image_") else ()), seen[-1]]
-        steps = _steps([each for own in along for each in own], sizes)
+        steps = strides_of([each for own in along for each in own], sizes)
         if step.startswith("group_"):
             steps |= {seen[0][0]: next(groups).step}
         if half is not None and step not in WHOLE:
@@ -556,12 +556,12 @@ def _extras(
     return {f"{EXTRA}{number}": steps for number, steps in enumerate(found)}
 
 
-def _steps(loops: Sequence[int], sizes: Sequence[int]) -> dict[int, int]:
+def strides_of(loops: Sequence[int], sizes: Sequence[int]) -> dict[int, int]:
     """The stride of each loop in a dense array, in elements."""
     return {loop: math.prod(sizes[each] for each in loops[at + 1 :]) for at, loop in enumerate(loops)}
 
 
-def _groups(
+def runs_of(
     loops: Sequence[int], sizes: Sequence[int], arrays: Sequence[Mapping[int, int]]
 ) -> list[list[int]]:
     """Groups of loops that follow each other in every array; one empty group if there are no loops."""
