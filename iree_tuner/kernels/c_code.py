@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import ClassVar, TypeVar
 
 from iree_tuner.device.device_facts import usable_cores
 from iree_tuner.kernels.formula import CONSTANT, INPUT, SUM, FormulaTerm
@@ -43,9 +44,13 @@ MOST_STACK = 64 << 10
 """The most bytes of arrays on the stack. The runtime gives a worker 128 KiB."""
 
 
+S = TypeVar("S")
+
+
 class CKernel:
     """The common part of kernels in C."""
 
+    name: ClassVar[str]
     backend = "llvm-cpu"
 
     def missing(self) -> str:
@@ -53,6 +58,12 @@ class CKernel:
 
     def tools(self) -> tuple[str, ...]:
         return (compiler_version(),)
+
+    def known(self, shape: S | None, problem: Problem) -> S:
+        """A problem's shape. Raises KernelError where it has none: the kernel refuses the problem."""
+        if shape is None:
+            raise KernelError(f"{self.name} does not compute {problem.name}")
+        return shape
 
 
 @cache

@@ -21,7 +21,6 @@ from iree_tuner.kernels.c_plan import TILES, Shape, right_matrix, shape_of
 from iree_tuner.kernels.integers import Integers
 from iree_tuner.kernels.kernel import (
     Code,
-    KernelError,
     Knobs,
     Launch,
     Packed,
@@ -67,25 +66,19 @@ class CGemmI8(CKernel):
         return "" if _row(shape) <= MOST_STACK // 2 else "its sums are too long"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        shape = shape_of(problem)
-        if shape is None:
-            return ()
+        shape = self.known(shape_of(problem), problem)
         found = [(plan.cycles(usable_cores()), plan) for plan in _plans(problem, shape)]
         return tuple(plan.knobs for _, plan in sorted(found, key=lambda each: each[0]))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
-        shape = shape_of(problem)
-        if shape is None:
-            raise KernelError(f"{self.name} does not compute {problem.name}")
+        shape = self.known(shape_of(problem), problem)
         return _code(problem, _IntegerTiling(problem, shape, knobs), target, packed=False)
 
     def packed(self, problem: Problem, target: Target, knobs: Knobs) -> Packed | None:
         """Code for a right operand packed into tiles of columns, four rows together. Raises KernelError."""
-        shape = shape_of(problem)
-        if shape is None or (matrix := right_matrix(problem, shape)) is None:
-            return None
-        plan = _IntegerTiling(problem, shape, knobs)
-        if -shape.columns % plan.wide * shape.depth > MOST_PADDING:
+        shape = self.known(shape_of(problem), problem)
+        matrix, plan = right_matrix(problem, shape), _IntegerTiling(problem, shape, knobs)
+        if matrix is None or -shape.columns % plan.wide * shape.depth > MOST_PADDING:
             return None
         return Packed(*matrix, plan.wide, _code(problem, plan, target, packed=True), _GROUP)
 
