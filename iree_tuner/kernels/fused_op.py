@@ -14,7 +14,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import arith, tensor
 
-from iree_tuner.compiler.linalg import IndexOp, access, collapse, expand, generic
+from iree_tuner.compiler.linalg import IndexOp, access, collapse, elementwise, expand, generic
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.kernel import ANY, Code, Knobs, Launch, Problem
 from iree_tuner.kernels.moved import (
@@ -316,29 +316,26 @@ def build(
 
     `inputs` has the values that stand for the graph's inputs here. `zero` is taken for 0 everywhere.
     """
-    kind, loops, body = ir.RankedTensorType(result), plan.loops, _body_of(plan, inputs, zero)
-    empty = tensor.EmptyOp([loop.size for loop in loops], kind.element_type).result
-    maps = [*(view.map for view in body.views), ir.AffineMap.get_identity(len(loops))]
+    kind, body = ir.RankedTensorType(result), _body_of(plan, inputs, zero)
+    shape, maps = [loop.size for loop in plan.loops], [view.map for view in body.views]
 
     def make(*arguments: ir.Value) -> ir.Value:
         body.arguments = arguments
         return body.made(plan.element)
 
-    found = generic([view.value for view in body.views], empty, maps, ["parallel"] * len(loops), make)
+    found = elementwise([view.value for view in body.views], maps, shape, kind.element_type, make)
     return collapse(found, [len(parts) for parts in plan.sizes])
 
 
 def build_sum(
-    plan: FusedPlan, inputs: Mapping[ir.Value, ir.Value], first: ir.Value, kinds: Sequence[str],
-    written: ir.AffineMap,
-) -> ir.Value:  # fmt: skip
+    plan: FusedPlan, inputs: Mapping[ir.Value, ir.Value], first: ir.Value, written: ir.AffineMap
+) -> ir.Value:
     """Build the sum of a graph's elements over some loops, as one op at the current insertion point.
 
     Args:
         plan: of the graph, whose dimensions are single loops.
         inputs: the values that stand for the graph's inputs here.
         first: the initial value of the sums.
-        kinds: of the loops, `parallel` or `reduction`.
         written: the map from loops to the result.
     """
     body = _body_of(plan, inputs)
@@ -348,7 +345,7 @@ def build_sum(
         return arith.addf(arguments[-1], body.made(plan.element))
 
     maps = [*(view.map for view in body.views), written]
-    return generic([view.value for view in body.views], first, maps, kinds, add)
+    return generic([view.value for view in body.views], first, maps, add)
 
 
 def _body_of(

@@ -59,7 +59,7 @@ class _Reading:
         self._steps = 0
 
     def value(self, value: ir.Value, index: Indices) -> LoopSum | Conditions | None:
-        """The element of a value at an index; None if it is neither a sum nor such conditions."""
+        """The element of a value at an index; None if it is no sum and has no such conditions."""
         op = producer(value)
         self._steps += 1
         if op is None or self._steps > _MOST_STEPS:

@@ -314,11 +314,8 @@ def added_up(parts: ir.Value[Any], kept: int) -> ir.Value:
     kind = ir.RankedTensorType(parts.type)
     rank = kind.rank
     maps = [access(rank, range(each)) for each in (rank, kept)]
-    kinds, start = (
-        ["parallel"] * kept + ["reduction"] * (rank - kept),
-        zeros(kind.shape[:kept], kind.element_type),
-    )
-    return generic([parts], start, maps, kinds, lambda *each: arith.addf(each[1], each[0]))
+    start = zeros(kind.shape[:kept], kind.element_type)
+    return generic([parts], start, maps, lambda *each: arith.addf(each[1], each[0]))
 
 
 def find_sums(blocks: Sequence[OpsOfBlock]) -> list[Site]:
@@ -438,10 +435,9 @@ def _build(
     shape = ir.RankedTensorType(op.operands[0].type).shape
     element = ir.RankedTensorType(op.result.type).element_type
     partly = access(len(shape), order)
-    kinds = ["parallel" if at in order else "reduction" for at in range(len(shape))]
     inputs = dict(zip(values, function.arguments, strict=True))
     first = zeros([shape[each] for each in order], element)
-    return added_up(build_sum(plan, inputs, first, kinds, partly), len(kept))
+    return added_up(build_sum(plan, inputs, first, partly), len(kept))
 
 
 def _place(op: ir.Operation) -> dict[int, int]:

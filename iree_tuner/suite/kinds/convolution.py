@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.linalg import access, collapse, expand, generic, named
+from iree_tuner.compiler.linalg import access, collapse, expand, generic, multiply_add, named
 from iree_tuner.errors import UsageError
 from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.suite import epilogue as epilogues
@@ -29,7 +29,6 @@ from iree_tuner.suite.tensors import (
     check_type,
     filled,
     in_name,
-    multiply_add,
     result_of,
     shape_of,
     sums_of,
@@ -233,6 +232,4 @@ class ConvolutionOp(Operation):
             ir.AffineMap.get(8, 0, [kh, kw, c, g, f]),
             access(8, range(5)),
         ]
-        kinds = [*["parallel"] * 5, *["reduction"] * 3]
-        out = filled(shape, self._sums)
-        return generic([image, filters], out, maps, kinds, multiply_add)
+        return generic([image, filters], filled(shape, self._sums), maps, multiply_add)

@@ -10,7 +10,7 @@ from typing import ClassVar, cast, get_args
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.linalg import collapse, expand, generic
+from iree_tuner.compiler.linalg import collapse, expand, generic, multiply_add
 from iree_tuner.errors import UsageError
 from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.suite.epilogue import Epilogue
@@ -30,7 +30,6 @@ from iree_tuner.suite.tensors import (
     cut,
     filled,
     flipped,
-    multiply_add,
     padded,
     shape_of,
     spread,
@@ -289,10 +288,9 @@ class ConvolutionLayer(Operation):
         others = [loop for place in list(places.values())[1] for loop, _ in place]
         loops = [*kept, *(loop for loop in others if loop not in kept)]
         maps = [_access(loops, each) for each in places.values()]
-        kinds = [*["parallel"] * len(kept), *["reduction"] * (len(loops) - len(kept))]
         out = filled(self._tensor(result).shape, sums_of(self.element_type))
         values = [self._in_groups(value, role) for value, role in zip((lhs, rhs, out), places, strict=True)]
-        sums = generic(values[:2], values[2], maps, kinds, multiply_add)
+        sums = generic(values[:2], values[2], maps, multiply_add)
         return collapse(sums, [2 if self._is_split(result, each) else 1 for each in self._layouts[result]])
 
 
