@@ -45,6 +45,7 @@ from iree_tuner.kernels.moves import (
     sliced,
     source_index,
 )
+from iree_tuner.kernels.shapes import combined_by, start_of
 from iree_tuner.ops.dag import captured, clone
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.generic import Generic
@@ -257,15 +258,10 @@ def reduction_of(op: ir.Operation, size: int) -> tuple[str, float] | None:
     if not all(each.is_projected_permutation for each in maps) or last != (size,):
         return None
     read, written = map(_loops_of, maps)
-    step, *rest = (each.operation for each in op.regions[0].blocks[0].operations)
-    inside = list(op.regions[0].blocks[0].arguments)
-    simple = len(rest) == 1 and set(step.operands) == {*inside} and list(rest[0].operands) == [step.result]
-    fill = producer(op.operands[1])
-    constant = producer(fill.operands[0]) if fill is not None and fill.name == "linalg.fill" else None
-    value = constant.attributes["value"] if constant is not None and constant.name == ARITH_CONSTANT else None
-    if not simple or step.name not in REDUCTIONS or not isinstance(value, ir.FloatAttr):
+    step, start = combined_by(op), start_of(op)
+    if step not in REDUCTIONS or start is None:
         return None
-    return (step.name, value.value) if written == read[:-1] else None
+    return (step, start) if written == read[:-1] else None
 
 
 def _loops_of(map_: ir.AffineMap) -> list[int]:
