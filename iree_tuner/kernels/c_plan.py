@@ -12,7 +12,7 @@ from itertools import product
 
 from iree_tuner.device.device_facts import usable_cores
 from iree_tuner.kernels.c_code import MOST_STACK
-from iree_tuner.kernels.kernel import LEAST_SCRATCH, Knobs, Problem, conv_of, loops_of_conv
+from iree_tuner.kernels.kernel import LEAST_SCRATCH, Knobs, Problem, conv_of
 from iree_tuner.kernels.shapes import runs_of, strides_of
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.workload import Workload
@@ -184,22 +184,17 @@ def window_offsets(window: tuple[int, int], steps: tuple[int, int]) -> tuple[int
 
 def _channels_first(problem: Problem) -> Shape | None:
     """A convolution of `nchw` by `fchw`: the rows are filters, and the columns are pixels."""
-    found = loops_of_conv(problem, batch=1, output_channel=1, input_channel=1, output_image=2, filter=2)
-    if found is None:
+    conv = conv_of(problem, channels_first=True)
+    if conv is None:
         return None
-    ((n,), (f,), (c,), (y, x), (ky, kx)), strides, dilations = found
-    read, *others = (each.dimensions for each in problem.workload.maps)
-    if others != [(f, c, ky, kx), (n, f, y, x)] or read[:2] != (n, c):
-        return None
-    sizes = problem.workload.loops
     _, channels, height, width = problem.inputs[0].shape
-    offsets = window_offsets((sizes[ky], sizes[kx]), (dilations[0] * width, dilations[1]))
-    depth, pixels = channels * len(offsets), sizes[y] * sizes[x]
-    plain = len(offsets) == 1 and strides == (1, 1) and (height, width) == (sizes[y], sizes[x])
-    windows = Windows(sizes[x], strides[0] * width, strides[1], height * width, offsets)
+    offsets = window_offsets((conv.window_h, conv.window_w), (conv.dilations[0] * width, conv.dilations[1]))
+    depth, pixels = channels * len(offsets), conv.out_h * conv.out_w
+    plain = len(offsets) == 1 and conv.strides == (1, 1) and (height, width) == (conv.out_h, conv.out_w)
+    windows = Windows(conv.out_w, conv.strides[0] * width, conv.strides[1], height * width, offsets)
     return Shape(
-        1, sizes[f], 1, 0, 0, depth, pixels, depth, (0,), height * width, 1, pixels,
-        (sizes[n], 0, channels * height * width, sizes[f] * pixels), swapped=True,
+        1, conv.filters, 1, 0, 0, depth, pixels, depth, (0,), height * width, 1, pixels,
+        (conv.batch, 0, channels * height * width, conv.filters * pixels), swapped=True,
         windows=None if plain else windows,
     )  # fmt: skip
 

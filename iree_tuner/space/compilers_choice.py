@@ -16,6 +16,7 @@ from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from iree_tuner.compiler.unbound import pipeline_of
 from iree_tuner.errors import TunerError
+from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.space.configuration import Assignment, Configuration
 from iree_tuner.space.constraints import COMPANIONS, integers
 from iree_tuner.space.gpu.padding import drop_idle_padding
@@ -68,12 +69,21 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Written:
-    """A configuration as a program or a spec carries it: printed attributes, companions' by their labels."""
+    """A configuration as a program, a spec or the compiler has it: printed attributes.
+
+    Without `decomposition`, an attention's `decomposition_config`, the knobs of its two multiplications stay
+    open. `companions` are the lowering configs of other ops, by their labels.
+    """
 
     lowering: str
     translation: str
     decomposition: str = ""
     companions: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @classmethod
+    def by_compiler(cls, dispatch: Dispatch) -> Written:
+        """The compiler's choice for a dispatch, without that for other ops than the root."""
+        return cls(dispatch.default, dispatch.pipeline, dispatch.decomposition)
 
     @classmethod
     def of(cls, configuration: Configuration, context: ir.Context) -> Written:
@@ -96,7 +106,7 @@ def named_pipeline(translation: str) -> str:
 
 def read_written(space: Space, written: Written) -> Chosen:
     """A configuration read against a space's knobs, also the knobs of ops other than the root."""
-    chosen = read_choice(space, written.lowering, written.translation, written.decomposition)
+    chosen = _read_root(space, written)
     knobs = ir.DictAttr(space.op.knobs)
     if chosen.misfits or COMPANIONS not in knobs:
         return chosen
@@ -120,41 +130,36 @@ def read_written(space: Space, written: Written) -> Chosen:
     return chosen
 
 
-def read_choice(space: Space, lowering: str, translation: str, decomposition: str = "") -> Chosen:
-    """A printed choice read against a space's knobs.
-
-    Without `decomposition`, an attention's `decomposition_config`, the knobs of its two multiplications stay
-    open.
-    """
-    other = named_pipeline(translation)
+def _read_root(space: Space, written: Written) -> Chosen:
+    other = named_pipeline(written.translation)
     if other != space.pipeline:
         return Chosen(misfits=[f"the compiler uses {other or 'no pipeline'}, not {space.pipeline}"])
     kind, _ = pipeline_of(space.op.pipeline)
     config = _CONFIGS.get(kind, "#iree_gpu.lowering_config")
-    if (found := lowering.partition("<")[0]) != config:
+    if (found := written.lowering.partition("<")[0]) != config:
         difference = f"the lowering config is {found or 'missing'}, and {config} for {space.pipeline}"
         return Chosen(misfits=[difference])
     chosen = Chosen()
     with space.op.operation.context:
         if kind == _CPU:
-            _read_cpu(space, lowering, translation, chosen)
+            _read_cpu(space, written, chosen)
         elif kind == _SPIRV:
-            _read_spirv(space, lowering, translation, chosen)
+            _read_spirv(space, written, chosen)
         else:
-            _read_gpu(space, lowering, translation, decomposition, chosen)
+            _read_gpu(space, written, chosen)
     return chosen
 
 
-def _read_cpu(space: Space, lowering: str, translation: str, chosen: Chosen) -> None:
+def _read_cpu(space: Space, written: Written, chosen: Chosen) -> None:
     """A tile of 0 leaves a loop whole, as a tile of its size does."""
     knobs = ir.DictAttr(space.op.knobs)
-    actual = _tiles(lowering)
-    scalable = [level for level in _ANY_LEVEL.findall(lowering) if level not in actual]
+    actual = _tiles(written.lowering)
+    scalable = [level for level in _ANY_LEVEL.findall(written.lowering) if level not in actual]
     chosen.misfits.extend(f"{level} has scalable tiles" for level in scalable)
     template = _levels_of(ir.DictAttr(knobs[LOWERING_CONFIG]))
     _read_levels(template, actual, space.workload.loops, "", chosen)
     _inherit(space, actual, chosen)
-    found = _CPU_OPTIONS.search(translation)
+    found = _CPU_OPTIONS.search(written.translation)
     enabled = [name.strip() for name in found.group(1).split(",")] if found else []
     options = {option.name: option.attr for option in ir.DictAttr(knobs[OPTIONS])} if OPTIONS in knobs else {}
     for name, option in options.items():
@@ -211,8 +216,8 @@ def _inherit(space: Space, actual: dict[str, list[int]], chosen: Chosen) -> None
                     chosen.inherited[item.name] = max(tiles, default=0) or space.workload.loops[shared]
 
 
-def _read_spirv(space: Space, lowering: str, translation: str, chosen: Chosen) -> None:
-    actual = spirv_entries(lowering, translation)
+def _read_spirv(space: Space, written: Written, chosen: Chosen) -> None:
+    actual = spirv_entries(written.lowering, written.translation)
     template = {named.name: named.attr for named in ir.DictAttr(space.op.knobs) if named.name != COMPANIONS}
     swaps = not _is_off(ir.DictAttr(actual[INTERCHANGE])["swap"])
     if INTERCHANGE in template and not swaps:  # which loops would change places does not matter then
@@ -230,13 +235,13 @@ def _read_spirv(space: Space, lowering: str, translation: str, chosen: Chosen) -
             chosen.misfits.append(f"{name} is not set, but is always {template[name]} in this space")
 
 
-def _read_gpu(space: Space, lowering: str, translation: str, decomposition: str, chosen: Chosen) -> None:
+def _read_gpu(space: Space, written: Written, chosen: Chosen) -> None:
     # IR as text: candidates are stored as text
-    config = iree_gpu.LoweringConfigAttr(ir.Attribute.parse(lowering))
+    config = iree_gpu.LoweringConfigAttr(ir.Attribute.parse(written.lowering))
     # The entries of both attributes under the names that they have in a knobs dictionary.
     actual = {named.name: named.attr for named in ir.DictAttr(config.attributes)}
     # IR as text: candidates are stored as text
-    info = iree_codegen.TranslationInfoAttr(ir.Attribute.parse(translation))
+    info = iree_codegen.TranslationInfoAttr(ir.Attribute.parse(written.translation))
     actual["workgroup_size"] = integers(list(info.workgroup_size))
     actual["subgroup_size"] = integers([info.subgroup_size])[0]
     configuration = info.configuration
@@ -248,9 +253,9 @@ def _read_gpu(space: Space, lowering: str, translation: str, decomposition: str,
     template = {named.name: named.attr for named in ir.DictAttr(space.op.knobs)}
     template.pop(COMPANIONS, None)  # they follow the root's
     two = template.pop(_DECOMPOSITION, None)
-    if two is not None and decomposition:
+    if two is not None and written.decomposition:
         # IR as text: candidates are stored as text
-        _unify(two, ir.Attribute.parse(decomposition), _DECOMPOSITION, chosen)
+        _unify(two, ir.Attribute.parse(written.decomposition), _DECOMPOSITION, chosen)
     drop_idle_padding(space.workload, template, actual)
     for name in sorted(template.keys() | actual.keys()):
         if name not in template:
@@ -354,11 +359,9 @@ class Default:
     reasons: tuple[str, ...] = ()
 
 
-def find_default(
-    space: Space, lowering_config: str, translation_info: str, decomposition_config: str = ""
-) -> Default:
-    """The compiler's choice, printed as for `read_choice`, as a member of the space."""
-    chosen = read_choice(space, lowering_config, translation_info, decomposition_config)
+def find_default(space: Space, written: Written) -> Default:
+    """The compiler's choice as a member of the space."""
+    chosen = read_written(space, written)
     if chosen.misfits:
         return Default(None, tuple(chosen.misfits))
     full = space.complete(chosen.inherited | chosen.values) or space.complete(chosen.values)
@@ -382,27 +385,20 @@ _CANDIDATES = 512
 _STEPS = 100
 
 
-def starting_point(
-    space: Space, lowering_config: str, translation_info: str, decomposition_config: str = ""
-) -> Assignment | None:
-    """The compiler's choice, printed as for `read_choice`, or a legal assignment near it.
+def starting_point(space: Space, written: Written) -> Assignment | None:
+    """The compiler's choice, or a legal assignment near it.
 
     Enumerates nothing. None for an empty space, and for a choice that has another pipeline or no knob's
     value.
     """
-    known = read_choice(space, lowering_config, translation_info, decomposition_config).values
-    if not known:
-        return None
-    default = find_default(space, lowering_config, translation_info, decomposition_config)
-    return default.assignment or _nearest(space, known)
+    known = read_written(space, written).values
+    return (find_default(space, written).assignment or _nearest(space, known)) if known else None
 
 
-def starting_point_of(
-    joint: JointSpace, lowering_config: str, translation_info: str, decomposition_config: str = ""
-) -> Assignment | None:
+def starting_point_of(joint: JointSpace, written: Written) -> Assignment | None:
     """`starting_point` in the one of several spaces whose pipeline the choice has."""
     for place, space in enumerate(joint.spaces):
-        found = starting_point(space, lowering_config, translation_info, decomposition_config)
+        found = starting_point(space, written)
         if found is not None:
             return joint.join(place, found)
     return None
