@@ -23,7 +23,7 @@ from iree_tuner.space.gpu.padding import drop_idle_padding
 from iree_tuner.space.joint import JointSpace
 from iree_tuner.space.llvm_cpu.attributes import LEVELS, LOWERING_CONFIG, OPTIONS
 from iree_tuner.space.space import Space
-from iree_tuner.space.spirv.attributes import INTERCHANGE, SUBGROUP_SIZE, spirv_entries
+from iree_tuner.space.spirv.attributes import INTERCHANGE, spirv_entries
 
 # IR as text: no accessor that reads configurations of llvm-cpu
 _PIPELINE = re.compile(r"pipeline = #\w+\.\w*pipeline<(\w+)>")
@@ -218,55 +218,36 @@ def _inherit(space: Space, actual: dict[str, list[int]], chosen: Chosen) -> None
 
 def _read_spirv(space: Space, written: Written, chosen: Chosen) -> None:
     actual = spirv_entries(written.lowering, written.translation)
-    template = {named.name: named.attr for named in ir.DictAttr(space.op.knobs) if named.name != COMPANIONS}
+    template = _entries(space.op.knobs)
+    template.pop(COMPANIONS, None)
     swaps = not _is_off(ir.DictAttr(actual[INTERCHANGE])["swap"])
     if INTERCHANGE in template and not swaps:  # which loops would change places does not matter then
-        kept = {named.name: named.attr for named in ir.DictAttr(template[INTERCHANGE])}
-        kept |= {named.name: named.attr for named in ir.DictAttr(actual[INTERCHANGE])}
-        actual[INTERCHANGE] = ir.DictAttr.get(kept)
-    unset = (SUBGROUP_SIZE, *(() if swaps else (INTERCHANGE,)))
-    for name in sorted(template.keys() | actual.keys()):
-        if name not in template:
-            if name not in unset or (name == SUBGROUP_SIZE and not _is_off(actual[name])):
-                chosen.misfits.append(f"{name} is {actual[name]}, but is never set in this space")
-        elif name in actual:
-            _unify(template[name], actual[name], name, chosen)
-        else:
-            chosen.misfits.append(f"{name} is not set, but is always {template[name]} in this space")
+        actual[INTERCHANGE] = ir.DictAttr.get(_entries(template[INTERCHANGE]) | _entries(actual[INTERCHANGE]))
+    _unify_entries(template, actual, "", chosen)
 
 
 def _read_gpu(space: Space, written: Written, chosen: Chosen) -> None:
     # IR as text: candidates are stored as text
     config = iree_gpu.LoweringConfigAttr(ir.Attribute.parse(written.lowering))
     # The entries of both attributes under the names that they have in a knobs dictionary.
-    actual = {named.name: named.attr for named in ir.DictAttr(config.attributes)}
+    actual = _entries(config.attributes)
     # IR as text: candidates are stored as text
     info = iree_codegen.TranslationInfoAttr(ir.Attribute.parse(written.translation))
     actual["workgroup_size"] = integers(list(info.workgroup_size))
     actual["subgroup_size"] = integers([info.subgroup_size])[0]
-    configuration = info.configuration
-    if configuration is not None:
-        actual.update((named.name, named.attr) for named in ir.DictAttr(configuration))
+    if info.configuration is not None:
+        actual |= _entries(info.configuration)
     actual[_PIPELINE_OPTIONS] = _gpu_options(
         actual.get(_PIPELINE_OPTIONS, iree_gpu.PipelineOptionsAttr.get())
     )
-    template = {named.name: named.attr for named in ir.DictAttr(space.op.knobs)}
+    template = _entries(space.op.knobs)
     template.pop(COMPANIONS, None)  # they follow the root's
     two = template.pop(_DECOMPOSITION, None)
     if two is not None and written.decomposition:
         # IR as text: candidates are stored as text
         _unify(two, ir.Attribute.parse(written.decomposition), _DECOMPOSITION, chosen)
     drop_idle_padding(space.workload, template, actual)
-    for name in sorted(template.keys() | actual.keys()):
-        if name not in template:
-            if not _is_off(actual[name]):
-                chosen.misfits.append(f"{name} is {actual[name]}, but is never set in this space")
-            continue
-        value = actual.get(name) or _absent(template[name])
-        if value is not None:
-            _unify(template[name], value, name, chosen)
-        else:
-            chosen.misfits.append(f"{name} is not set, but is always {template[name]} in this space")
+    _unify_entries(template, actual, "", chosen)
 
 
 def _gpu_options(given: ir.Attribute) -> ir.Attribute:
@@ -316,24 +297,35 @@ def _unify(template: ir.Attribute, actual: ir.Attribute, where: str, chosen: Cho
         if not all(map(_is_off, items[len(template) :])):
             chosen.fixed(where, actual, template)
     elif isinstance(template, ir.DictAttr) and isinstance(actual, ir.DictAttr):
-        for named in template:
-            value = actual[named.name] if named.name in actual else _absent(named.attr)
-            place = f"{where}.{named.name}"
-            if value is not None:
-                _unify(named.attr, value, place, chosen)
-            else:
-                chosen.misfits.append(f"{place} is not set, but is always {named.attr} in this space")
-        chosen.misfits.extend(
-            f"{where}.{named.name} is {named.attr}, but is never set in this space"
-            for named in actual
-            if named.name not in template and not _is_off(named.attr)
-        )
+        _unify_entries(_entries(template), _entries(actual), f"{where}.", chosen)
     elif isinstance(template, iree_gpu.LoweringConfigAttr) and isinstance(
         actual, iree_gpu.LoweringConfigAttr
     ):
         _unify(ir.DictAttr(template.attributes), ir.DictAttr(actual.attributes), where, chosen)
     elif template != actual:
         chosen.fixed(where, actual, template)
+
+
+def _unify_entries(
+    template: Mapping[str, ir.Attribute], actual: Mapping[str, ir.Attribute], prefix: str, chosen: Chosen
+) -> None:
+    """The same for the entries of dictionaries; `prefix` is in front of their names in misfits."""
+    for name in sorted(template.keys() | actual.keys()):
+        place = f"{prefix}{name}"
+        if name not in template:
+            if not _is_off(actual[name]):
+                chosen.misfits.append(f"{place} is {actual[name]}, but is never set in this space")
+            continue
+        set_ = name in actual and actual[name] != ir.ArrayAttr.get([])
+        value = actual[name] if set_ else _absent(template[name])
+        if value is not None:
+            _unify(template[name], value, place, chosen)
+        else:
+            chosen.misfits.append(f"{place} is not set, but is always {template[name]} in this space")
+
+
+def _entries(dictionary: ir.Attribute) -> dict[str, ir.Attribute]:
+    return {named.name: named.attr for named in ir.DictAttr(dictionary)}
 
 
 def _is_off(attribute: ir.Attribute) -> bool:
