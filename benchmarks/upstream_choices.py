@@ -34,7 +34,7 @@ from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.space.build import build_spaces
-from iree_tuner.space.compilers_choice import find_default
+from iree_tuner.space.compilers_choice import Written, find_default
 from iree_tuner.space.emitted import Emitted, emit
 from iree_tuner.space.space import Space
 from iree_tuner.targets import GpuLimits, Target, parse_target
@@ -100,7 +100,7 @@ def judge(dispatch: Dispatch, target: Target, workers: Workers) -> tuple[str, st
         return f"refused: {built.message.splitlines()[0][:160]}", dispatch.pipeline, ()
     reasons: list[str] = []
     for space in spaces:
-        found = find_default(space, dispatch.default, dispatch.pipeline, dispatch.decomposition)
+        found = find_default(space, Written.by_compiler(dispatch))
         if found.assignment is not None and not found.reasons:
             return "in", dispatch.pipeline, ()
         reasons.append(f"{space.label}: {'; '.join(found.reasons)}")

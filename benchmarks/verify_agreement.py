@@ -160,7 +160,7 @@ def judge_own(targets: list[str]) -> int:
         for target in map(parse_target, targets):
             for program in programs([], str(target)):
                 for dispatch in extract(load_program(str(program)), target, workers).dispatches:
-                    written = Written(dispatch.default, dispatch.pipeline, dispatch.decomposition)
+                    written = Written.by_compiler(dispatch)
                     judged = Constraints.of(dispatch, target, context, workers).judge(written)
                     found = {each.severity: each.message for each in judged.findings}
                     state = next((each for each in ("unchecked", "error") if each in found), "accepted")

@@ -17,7 +17,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, func, iree_tensor_ext, tensor
 from iree.compiler.dialects import math as math_ops
 
-from iree_tuner.compiler.linalg import generic, named
+from iree_tuner.compiler.linalg import elementwise, generic, named
 from iree_tuner.compiler.session import CompileError
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.device.numerics import (
@@ -232,9 +232,8 @@ def _is_finite(absolute: ir.Value) -> ir.Value:
 def _each(operands: Sequence[ir.Value], body: Callable[..., ir.Value]) -> ir.Value:
     """Apply `body` to the elements of operands of one shape; its results are f32."""
     shape = ir.RankedTensorType(operands[0].type).shape
-    out = tensor.empty(tuple(shape), ir.F32Type.get())
-    maps = [ir.AffineMap.get_identity(len(shape))] * (len(operands) + 1)
-    return generic(operands, out, maps, ["parallel"] * len(shape), lambda *values: body(*values[:-1]))
+    maps = [ir.AffineMap.get_identity(len(shape))] * len(operands)
+    return elementwise(operands, maps, shape, ir.F32Type.get(), body)
 
 
 def _by_row(
@@ -246,4 +245,4 @@ def _by_row(
     every = ir.AffineMap.get_identity(2)
     row = ir.AffineMap.get(2, 0, [ir.AffineDimExpr.get(0)])
     maps = [*[every] * len(operands), row]
-    return generic(operands, out, maps, ("parallel", "reduction"), body)
+    return generic(operands, out, maps, body)

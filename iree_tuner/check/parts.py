@@ -33,7 +33,7 @@ from iree_tuner.device.numerics import (
     partial_sums,
     without,
 )
-from iree_tuner.device.program_inputs import argument, why_no_value
+from iree_tuner.device.program_inputs import argument_of
 from iree_tuner.device.program_loaded import SEEDS
 from iree_tuner.device.program_parameters import with_parameters
 from iree_tuner.device.program_run import ProgramRun
@@ -101,13 +101,10 @@ class LoadedParts:
         for place, ((name, number), value) in enumerate(
             zip(self.parts.takes, self.parts.values, strict=False)
         ):
-            taken = Taken(value.element_type, value.shape)
-            feed = self._run.feed(name, number)
             given = self._run.input(number) if name == names[0] else None
-            written = self._run.written(name, number)
-            if why_no_value(number, taken, given, self._run.sizes, written):
-                continue
-            found[place] = argument(number, taken, given, self._run.sizes, seed, rngs[name], feed, written)
+            argument = argument_of(self._run, name, number, Taken(value.element_type, value.shape), given)
+            if not argument.why_no_value():
+                found[place] = argument.value(seed, rngs[name])
         return found
 
     def call(self, part: ProgramPart, read: Sequence[Held], byte: int) -> list[Array]:

@@ -27,7 +27,7 @@ from iree_tuner.program.dynamic import sized
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
 from iree_tuner.space.build import build_spaces
-from iree_tuner.space.compilers_choice import find_default, parse_assignment
+from iree_tuner.space.compilers_choice import Written, find_default, parse_assignment
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.emitted import Emitted, emit
 from iree_tuner.space.interpreter import smtlib
@@ -177,8 +177,7 @@ def _show_why(given: WorkloadSpaces, built: Space, text: str, as_json: bool) -> 
             raise UsageError(
                 "--why default requires a program: the compiler chooses nothing for a workload alone"
             )
-        dispatch = given.dispatch
-        default = find_default(built, dispatch.default, dispatch.pipeline, dispatch.decomposition)
+        default = find_default(built, Written.by_compiler(given.dispatch))
         assignment, reasons = default.assignment, list(default.reasons)
     else:
         assignment = parse_assignment(text)

@@ -13,6 +13,7 @@ from typing import cast
 
 from iree.compiler import ir
 from iree.compiler._mlir_libs import _mlirDialectsLinalg as _binding  # pyright: ignore
+from iree.compiler.dialects import arith
 from iree.compiler.dialects._linalg_enum_gen import IteratorType  # registers its builder
 from iree.compiler.dialects._linalg_ops_gen import GenericOp as GenericOp
 from iree.compiler.dialects._linalg_ops_gen import IndexOp as IndexOp
@@ -45,14 +46,18 @@ def generic(
     operands: Sequence[ir.Value],
     out: ir.Value,
     maps: Sequence[ir.AffineMap],
-    kinds: Sequence[str],
     body: Callable[..., ir.Value],
+    kinds: Sequence[str] | None = None,
 ) -> ir.Value:
     """A `linalg.generic` on tensors with one result, at the current insertion point.
 
-    `maps` are of the inputs, and of the result; `kinds` of the loops: `parallel` or `reduction`. `body` makes
-    the result's element from one of each input and the one before.
+    `maps` are of the inputs, and of the result. `body` makes the result's element from one of each input and
+    the one before. `kinds` are of the loops, `parallel` or `reduction`; by default, those that the result
+    does not have are reductions.
     """
+    written = [each.position for each in maps[-1].results if isinstance(each, ir.AffineDimExpr)]
+    every = range(maps[-1].n_dims)
+    kinds = kinds or ["parallel" if loop in written else "reduction" for loop in every]
     types = [iterator_type(kind) for kind in kinds]
     indexing = ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps])
     op = GenericOp([out.type], list(operands), [out], indexing, ir.ArrayAttr.get(types))
@@ -60,6 +65,42 @@ def generic(
     with ir.InsertionPoint(op.regions[0].blocks.append(*elements)):
         YieldOp([body(*op.regions[0].blocks[0].arguments)])
     return op.results[0]
+
+
+def elementwise(
+    operands: Sequence[ir.Value],
+    maps: Sequence[ir.AffineMap],
+    shape: Sequence[int],
+    element_type: ir.Type,
+    body: Callable[..., ir.Value],
+) -> ir.Value:
+    """A `linalg.generic` over all elements of a new tensor, at the current insertion point.
+
+    `maps` are of the operands. `body` makes the result's element from one of each operand.
+    """
+    from iree.compiler.dialects import tensor
+
+    out, whole = tensor.EmptyOp(list(shape), element_type).result, ir.AffineMap.get_identity(len(shape))
+    return generic(operands, out, [*maps, whole], lambda *elements: body(*elements[:-1]))
+
+
+def converted(x: ir.Value, element_type: ir.Type) -> ir.Value:
+    """The element in another type: floats are rounded to nearest, integers become wider or floats."""
+    if x.type == element_type:
+        return x
+    if isinstance(x.type, ir.IntegerType):
+        wide = isinstance(element_type, ir.IntegerType)
+        return arith.extsi(element_type, x) if wide else arith.sitofp(element_type, x)
+    wider = ir.FloatType(x.type).width < ir.FloatType(element_type).width
+    return arith.extf(element_type, x) if wider else arith.truncf(element_type, x)
+
+
+def multiply_add(left: ir.Value, right: ir.Value, total: ir.Value) -> ir.Value:
+    """A step of a sum of products, in the type of the sum: the body of contractions."""
+    one, other = (converted(each, total.type) for each in (left, right))
+    if isinstance(total.type, ir.IntegerType):
+        return arith.addi(total, arith.muli(one, other))
+    return arith.addf(total, arith.mulf(one, other))
 
 
 def access(rank: int, loops: Sequence[int]) -> ir.AffineMap:

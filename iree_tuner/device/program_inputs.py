@@ -106,95 +106,110 @@ def _closing(declaration: str) -> int:
     return end if end >= 0 else declaration.rindex(")")
 
 
-def why_not_called(
-    entry: Entry, given: Sequence[InputValue], sizes: Sequence[DimensionSize], missing: str = ""
-) -> str:
+@dataclass(frozen=True)
+class Argument:
+    """An input of a function, and what is known about its value."""
+
+    number: int  # among the function's inputs
+    taken: Taken  # what the compiled function takes
+    given: InputValue = None
+    sizes: tuple[DimensionSize, ...] = ()  # for the dimensions that the program leaves open
+    feed: Feed = PLAIN  # what it is for
+    written: Taken | None = None  # what the function takes in the program, if that is known: files have it
+
+    @property
+    def shape(self) -> tuple[int | None, ...] | None:
+        """The shape, given or by the sizes; None for a number."""
+        if self.taken.shape is None:
+            return None
+        if isinstance(self.given, str | ArchiveMember):
+            return header_of(self.given).shape
+        if isinstance(self.given, Filled):
+            return self.given.shape
+        return tuple(
+            size_for(self.sizes, (self.number, index)) if size is None else size
+            for index, size in enumerate(self.taken.shape)
+        )
+
+    def check(self) -> None:
+        """Raises TunerError if a given value does not fit."""
+        number, taken, value = self.number, self.written or self.taken, self.given
+        if isinstance(value, str | ArchiveMember):
+            found = header_of(value)
+            _check_type(number, taken, found.shape, found.has(taken.element_type), found, value)
+            _check_range(number, taken, value)
+        elif isinstance(value, Filled):
+            if dtype_of(value.element_type) is None:
+                raise TunerError(f"input {number}: type {value.element_type} is not supported")
+            # Up to signs of integers.
+            same = taken.element_type.lstrip("su") == value.element_type.lstrip("su")
+            _check_type(number, taken, value.shape, same, Taken(value.element_type, value.shape), None)
+            _check_number(number, taken, value.value)
+        elif value is not None:
+            _check_number(number, taken, value)
+
+    def why_no_value(self, missing: str = "") -> str:
+        """Why a value cannot be made; empty if it can. `missing` are options that set unknown sizes.
+
+        Raises TunerError if a given value does not fit.
+        """
+        if self.taken.opaque or dtype_of(self.taken.element_type) is None:
+            return f"input {self.number} has the type {self.taken}, of which no values can be generated"
+        self.check()
+        if self.shape is not None and None in self.shape:
+            return f"input {self.number} ({self.taken}) has dynamic sizes: set them with {missing or '--dim'}"
+        return ""
+
+    def value(self, seed: int, rng: np.random.Generator) -> Array | float | int:
+        """A value, unless there is a reason why there is none."""
+        value, shape, kind = self.given, self.shape, self.taken.element_type
+        dtype = dtype_of(kind)
+        assert dtype is not None
+        if isinstance(value, str | ArchiveMember):
+            array = _read(value, self.written or self.taken).astype(dtype, copy=False)
+            return array if shape is not None else array.item()
+        if isinstance(value, Filled):
+            value = value.value
+        if shape is None:
+            return _scalar(kind, self.feed, rng) if value is None else value
+        known = tuple(size for size in shape if size is not None)
+        if value is None:
+            drawn = random_values((min(PERIOD, math.prod(known)),), kind, seed, rng, self.feed.values)
+            return np.resize(_in_range(drawn, self.feed, kind_of(seed)), known)
+        return np.full(known, np.asarray(value).astype(dtype))
+
+
+def argument_of(run: ProgramRun, function: str, number: int, taken: Taken, given: InputValue) -> Argument:
+    """An input of a function that is run, by its number."""
+    return Argument(
+        number, taken, given, run.sizes, run.feed(function, number), run.written(function, number)
+    )
+
+
+def arguments_of(
+    run: ProgramRun, function: str, taken: Sequence[Taken], given: Sequence[InputValue]
+) -> tuple[Argument, ...]:
+    """All inputs of a function that is run; `given` are values of the first ones."""
+    values = [*given[: len(taken)], *[None] * (len(taken) - len(given))]
+    pairs = enumerate(zip(taken, values, strict=True))
+    return tuple(argument_of(run, function, number, each, value) for number, (each, value) in pairs)
+
+
+def why_not_called(entry: Entry, run: ProgramRun, given: Sequence[InputValue]) -> str:
     """Why a function cannot be called with some inputs given; empty if it can.
 
     Raises TunerError if a given value does not fit.
     """
     reason = entry.not_callable or entry.refusal
-    return reason or why_no_values(entry.inputs, given, sizes, missing=missing)
+    return reason or why_no_values(arguments_of(run, entry.name, entry.inputs, given), given, run.missing)
 
 
-def why_no_values(
-    taken: Sequence[Taken], given: Sequence[InputValue], sizes: Sequence[DimensionSize],
-    written: Sequence[Taken] = (), missing: str = "",
-) -> str:  # fmt: skip
-    """Why arguments cannot be made with some inputs given; empty if they can.
-
-    Args:
-        taken: what the compiled function takes.
-        given: values of the first inputs.
-        sizes: for the dimensions that the program leaves open.
-        written: what the function takes in the program, if that is known: files have these types.
-        missing: options that set unknown sizes.
-
-    Raises:
-        TunerError: a given value does not fit.
-    """
-    for number, each in enumerate(taken):
-        value = given[number] if number < len(given) else None
-        own = written[number] if number < len(written) else None
-        if reason := why_no_value(number, each, value, sizes, own, missing):
-            return reason
-    if len(given) > len(taken):
-        raise TunerError(f"wrong number of inputs: {len(given)} instead of {len(taken)}")
-    return ""
-
-
-def why_no_value(
-    number: int, taken: Taken, value: InputValue, sizes: Sequence[DimensionSize],
-    written: Taken | None = None, missing: str = "",
-) -> str:  # fmt: skip
-    """The same for one input."""
-    if taken.opaque or dtype_of(taken.element_type) is None:
-        return f"input {number} has the type {taken}, of which no values can be generated"
-    check_input(number, written or taken, value)
-    shape = shape_of(number, taken, value, sizes)
-    if shape is not None and None in shape:
-        return f"input {number} ({taken}) has dynamic sizes: set them with {missing or '--dim'}"
-    return ""
-
-
-def check_input(number: int, taken: Taken, value: InputValue) -> None:
-    """Raises TunerError if a given value does not fit."""
-    if isinstance(value, str | ArchiveMember):
-        found = header_of(value)
-        _check_type(number, taken, found.shape, found.has(taken.element_type), found, value)
-        _check_range(number, taken, value)
-    elif isinstance(value, Filled):
-        if dtype_of(value.element_type) is None:
-            raise TunerError(f"input {number}: type {value.element_type} is not supported")
-        # Up to signs of integers.
-        same = taken.element_type.lstrip("su") == value.element_type.lstrip("su")
-        _check_type(number, taken, value.shape, same, Taken(value.element_type, value.shape), None)
-        _check_number(number, taken, value.value)
-    elif value is not None:
-        _check_number(number, taken, value)
-
-
-def argument(
-    number: int, taken: Taken, value: InputValue, sizes: Sequence[DimensionSize], seed: int,
-    rng: np.random.Generator, feed: Feed = PLAIN, written: Taken | None = None,
-) -> Array | float | int:  # fmt: skip
-    """A value for an input that `why_no_values` accepts."""
-    shape = shape_of(number, taken, value, sizes)
-    dtype = dtype_of(taken.element_type)
-    assert dtype is not None
-    if isinstance(value, str | ArchiveMember):
-        array = _read(value, written or taken).astype(dtype, copy=False)
-        return array if shape is not None else array.item()
-    if isinstance(value, Filled):
-        value = value.value
-    if shape is None:
-        return _scalar(taken.element_type, feed, rng) if value is None else value
-    known = tuple(size for size in shape if size is not None)
-    if value is None:
-        count = min(PERIOD, math.prod(known))
-        drawn = random_values((count,), taken.element_type, seed, rng, feed.values)
-        return np.resize(_in_range(drawn, feed, kind_of(seed)), known)
-    return np.full(known, np.asarray(value).astype(dtype))
+def why_no_values(arguments: Sequence[Argument], given: Sequence[InputValue], missing: str) -> str:
+    """Why arguments cannot be made; empty if they can. Raises TunerError for given values that do not fit."""
+    reason = next(filter(None, (each.why_no_value(missing) for each in arguments)), "")
+    if not reason and len(given) > len(arguments):
+        raise TunerError(f"wrong number of inputs: {len(given)} instead of {len(arguments)}")
+    return reason
 
 
 def _read(value: str | ArchiveMember, taken: Taken) -> Array:
@@ -226,34 +241,19 @@ def _in_range(values: Array, feed: Feed, kind: Kind) -> Array:
     return (values.astype(np.float32) / np.float32(_SIZES[kind] * per)).astype(values.dtype)
 
 
-def arguments(
-    taken: Sequence[Taken], given: Sequence[InputValue], sizes: Sequence[DimensionSize],
-    seed: tuple[int, int], feeds: Sequence[Feed], written: Sequence[Taken | None] = (),
-) -> Sequence[Array | float | int]:  # fmt: skip
+def values_of(arguments: tuple[Argument, ...], seed: tuple[int, int]) -> Sequence[Array | float | int]:
     """Values for all inputs of a function, not to be written to: the last ones are kept.
 
-    Versions of a program use the same ones, which take longer to generate than to run.
-
-    Args:
-        taken: its inputs.
-        given: values of the first ones.
-        sizes: for the dimensions that the program leaves open.
-        seed: of the values, and the function's number in the program.
-        feeds: what each is for.
-        written: see `why_no_values`.
+    Versions of a program use the same ones, which take longer to generate than to run. `seed` is that of the
+    values, and the function's number in the program.
     """
-    key = (tuple(taken), tuple(given), tuple(sizes), seed, tuple(feeds))
+    key = arguments, seed
     if key in _kept:
         _kept.move_to_end(key)
         return _kept[key]
     rng = np.random.default_rng(seed if seed[1] else seed[0])
-    values = [given[number] if number < len(given) else None for number in range(len(taken))]
-    types = [written[number] if number < len(written) else None for number in range(len(taken))]
-    found = [
-        argument(number, each, value, sizes, seed[0], rng, feed, own)
-        for number, (each, value, feed, own) in enumerate(zip(taken, values, feeds, types, strict=True))
-    ]
-    if not any(isinstance(each, str | ArchiveMember) for each in given):  # a file may change
+    found = [each.value(seed[0], rng) for each in arguments]
+    if not any(isinstance(each.given, str | ArchiveMember) for each in arguments):  # a file may change
         _kept[key] = found
         arrays = (each for values in _kept.values() for each in values if isinstance(each, np.ndarray))
         held = sum(each.nbytes for each in arrays)
@@ -261,21 +261,6 @@ def arguments(
             _, dropped = _kept.popitem(last=False)
             held -= sum(each.nbytes for each in dropped if isinstance(each, np.ndarray))
     return found
-
-
-def shape_of(
-    number: int, taken: Taken, value: InputValue, sizes: Sequence[DimensionSize]
-) -> tuple[int | None, ...] | None:
-    """The shape of an input, given or by the sizes; None for a number."""
-    if taken.shape is None:
-        return None
-    if isinstance(value, str | ArchiveMember):
-        return header_of(value).shape
-    if isinstance(value, Filled):
-        return value.shape
-    return tuple(
-        size_for(sizes, (number, index)) if size is None else size for index, size in enumerate(taken.shape)
-    )
 
 
 def _check_type(
@@ -373,8 +358,8 @@ def functions_of(
         given = () if chosen else run.inputs
         entry = entries.get(name)
         reason = (entry.not_callable or entry.refusal) if entry is not None else ""
-        written = entry.inputs if entry is not None else ()
-        reason = reason or why_no_values(found.taken, given, run.sizes, written, run.missing)
+        arguments = arguments_of(run, name, found.taken, given)
+        reason = reason or why_no_values(arguments, given, run.missing)
         if not reason:
             own = module.lookup_function(name + FILLED)
             inner = module.lookup_function(name + ASYNC + FILLED)

@@ -17,7 +17,7 @@ from iree_tuner.device.checks import Checks
 from iree_tuner.device.data import stored, stored_size
 from iree_tuner.device.memory import Recent, copied, fill_again, filled, hal_type, push, read_back, uploaded
 from iree_tuner.device.numerics import FILLINGS, difference, equal, is_float
-from iree_tuner.device.program_inputs import LoadedFunction, Signature, arguments, functions_of
+from iree_tuner.device.program_inputs import LoadedFunction, Signature, arguments_of, functions_of, values_of
 from iree_tuner.device.program_parameters import with_parameters
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.device.slack import (
@@ -109,7 +109,6 @@ class LoadedProgram:
         config, hal = device_for(device, runtime)
         self._uri, self._device = device, config.device
         self._run = run
-        self._sizes = run.sizes
         self._semaphore = config.device.create_semaphore(0)
         self._begun = 0
         self._path = Path(path)
@@ -311,9 +310,7 @@ class LoadedProgram:
         """Use the inputs of a seed, or inputs a unit in the last place off; if `widened`, a unit of f32."""
         noise = np.random.default_rng((~seed & 0xFFFF, nudges) if nudges > 1 else ~seed & 0xFFFF)
         for place, each in enumerate(self._functions):
-            feeds = tuple(self._run.feed(each.name, number) for number in range(len(each.taken)))
-            written = tuple(self._run.written(each.name, number) for number in range(len(each.taken)))
-            values = arguments(each.taken, each.given, self._sizes, (seed, place), feeds, written)
+            values = values_of(arguments_of(self._run, each.name, each.taken, each.given), (seed, place))
             if nudges and not widened:
                 values = [nudge(each, noise) if isinstance(each, np.ndarray) else each for each in values]
             taken_here = [self._held(each) for each in each.taken]

@@ -13,7 +13,7 @@ from iree_tuner.compiler.session import parse_module
 from iree_tuner.compiler.worker import SentPath, WorkerError, Workers
 from iree_tuner.device.array_file import headers_of, keys_of
 from iree_tuner.device.checks import is_check
-from iree_tuner.device.program_inputs import check_input, shape_of, unknown_function, why_not_called
+from iree_tuner.device.program_inputs import Argument, unknown_function, why_not_called
 from iree_tuner.device.program_parameters import load_index, stored_bytes
 from iree_tuner.device.program_run import ARCHIVES, ArchiveMember, InputValue, ProgramRun, scopes_of
 from iree_tuner.errors import TunerError, did_you_mean
@@ -100,7 +100,7 @@ def sized_as_given(program: Program, run: ProgramRun) -> tuple[Program, ProgramR
     if entry is None or not run.inputs:
         return program, run
     shapes = [
-        (number, taken.shape or (), shape_of(number, taken, value, ()) or ())
+        (number, taken.shape or (), Argument(number, taken, value).shape or ())
         for number, (taken, value) in enumerate(zip(entry.inputs, run.inputs, strict=False))
         if value is not None
     ]
@@ -160,8 +160,7 @@ def _request(
         notes = (f"{what} ({_DEMOTION}=false keeps f64)", *notes)
     all_given = len(run) == 1 and len(inputs) == len(run[0].inputs) and None not in inputs
     ops = {op.name for op in walk(module.operation)}
-    advice = suggestion(rules, case.sizes)
-    return ProgramRun(
+    found = ProgramRun(
         functions,
         inputs,
         tuple(archives),
@@ -171,12 +170,12 @@ def _request(
         () if all_given and (archives or not wanted) else valid.unclear,
         keeps_state(module),
         notes,
-        advice,
+        suggestion(rules, case.sizes),
         case.name,
-        left_out=() if functions else _left_out(entries, inputs, case.sizes, advice),
         has_barriers=any(name.endswith(_BARRIERS) for name in ops),
         has_checks=any(map(is_check, ops)),
     )
+    return found if functions else replace(found, left_out=_left_out(found))
 
 
 def _with_sizes(entry: Entry, rules: SizeRules, case: Case, inputs: Sequence[InputValue]) -> Entry:
@@ -186,7 +185,7 @@ def _with_sizes(entry: Entry, rules: SizeRules, case: Case, inputs: Sequence[Inp
         place: size for place in rules.places if (size := _given(case, place, entry.name)) is not None
     }
     for number, (taken, value) in enumerate(zip(entry.inputs, inputs, strict=False)):
-        shape = shape_of(number, taken, value, ()) if value is not None else None
+        shape = Argument(number, taken, value).shape if value is not None else None
         for place, size in enumerate(shape or ()):
             if size is not None:
                 given[number, place] = size
@@ -222,16 +221,14 @@ def _generated(wanted: Sequence[Parameter], archives: Sequence[tuple[str, str]])
     return (f"parameters that no archive holds are generated: {', '.join(missing[:_MOST_NAMED])}{more}",)
 
 
-def _left_out(
-    entries: Sequence[Entry], given: Sequence[InputValue], sizes: Sequence[DimensionSize], advice: str
-) -> tuple[str, ...]:
+def _left_out(run: ProgramRun) -> tuple[str, ...]:
     """The functions that cannot be called, and why; empty if these are all, which is an error."""
     reasons = {
-        entry.name: why_not_called(entry, () if number else given, sizes, advice)
-        for number, entry in enumerate(entries)
+        entry.name: why_not_called(entry, run, () if number else run.inputs)
+        for number, entry in enumerate(run.entries)
     }
     found = tuple(f"@{name} is not run: {reason}" for name, reason in reasons.items() if reason)
-    return found if len(found) < len(entries) else ()
+    return found if len(found) < len(run.entries) else ()
 
 
 def _valid(
@@ -282,7 +279,7 @@ def _check_entries(entries: Sequence[Entry], functions: Sequence[str], inputs: S
             hint="--function selects the function" if len(entries) > 1 else None,
         )
     for number, (taken, value) in enumerate(zip(first.inputs, inputs, strict=False)):
-        check_input(number, taken, value)
+        Argument(number, taken, value).check()
 
 
 def _first(entries: Sequence[Entry], functions: Sequence[str]) -> Entry:

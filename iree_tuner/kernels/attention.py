@@ -30,6 +30,7 @@ from iree_tuner.kernels.shapes import (
     factor_of,
     softmaxed,
     starts_with,
+    uniform,
 )
 from iree_tuner.ops.attention import ROLES, Attention
 from iree_tuner.ops.contraction import Contraction
@@ -124,10 +125,10 @@ def attention_of(op: ir.Operation) -> Found | None:
     query, key, value, scale, *mask, out = op.operands
     inputs = (query, key, value, *mask)
     factor, start, (inner, *others) = producer(scale), producer(out), op.regions[0].blocks[0].operations
-    times = factor.attributes["value"] if factor is not None and factor.name == "arith.constant" else None
+    times = uniform(scale)
     if others or inner.operands[0] != op.regions[0].blocks[0].arguments[0] or len(set(inputs)) < len(inputs):
         return None
-    if factor is None or not isinstance(times, ir.FloatAttr) or start is None or start.name != "tensor.empty":
+    if factor is None or times is None or start is None or start.name != "tensor.empty":
         return None
     queries, keys, values, *_, written = indexing_maps(op)
     detail = iree_codegen.get_attention_op_detail(queries, keys, values, written)
@@ -137,8 +138,8 @@ def attention_of(op: ir.Operation) -> Found | None:
     if workload is None:
         return None
     plain = not workload.dynamic and all(each.is_permutation for each in workload.maps)
-    moved = _with_moves(op, roles, times.value) if plain else None
-    return moved or Found(inputs, (factor, start, op), workload, times.value, ())
+    moved = _with_moves(op, roles, times) if plain else None
+    return moved or Found(inputs, (factor, start, op), workload, times, ())
 
 
 def _with_moves(op: ir.Operation, roles: Mapping[str, tuple[int, ...]], scale: float) -> Found | None:
@@ -388,10 +389,10 @@ class _Attention:
         found = said_by(mask, [each[0] if each else None for each in own]) if apart else None
         if found is not None:
             held = self.after, self.before, self.rows
-            if self._seen((found, *found.others)):
+            if self._seen(found):
                 return True
             self.after, self.before, self.rows = held
-            if not found.others:  # it hides all keys of a query, or compares other positions
+            if len(found) == 1:  # it hides all keys of a query, or compares other positions
                 return False
         if (self.bias or self.added) is not None or self.scale <= 0.0:
             return False

@@ -10,7 +10,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import arith, func, tensor
 
-from iree_tuner.compiler.linalg import IndexOp, access, collapse, expand, generic
+from iree_tuner.compiler.linalg import IndexOp, access, collapse, elementwise, expand
 from iree_tuner.kernels.attention import Found, Names
 from iree_tuner.kernels.fused_op import build
 from iree_tuner.kernels.kernel import View
@@ -74,7 +74,7 @@ def _joined_keys(
                 inner *= every[loop]
         return places
 
-    def read(_: ir.Value) -> ir.Value:
+    def read() -> ir.Value:
         at: dict[int, ir.Value] = {loop: IndexOp(number).result for number, loop in enumerate(loops)}
         zero, end, last = map(constant, (0, cut, cut - 1))
         before = {**at, key: arith.minsi(at[key], last)}
@@ -84,8 +84,7 @@ def _joined_keys(
         return arith.select(arith.cmpi(arith.CmpIPredicate.slt, at[key], end), one, two)
 
     kind = ir.RankedTensorType(arguments[earlier.input].type).element_type
-    empty = tensor.EmptyOp([every[each] for each in loops], kind).result
-    return generic([], empty, [ir.AffineMap.get_identity(len(loops))], ["parallel"] * len(loops), read)
+    return elementwise([], [], [every[each] for each in loops], kind, read)
 
 
 def _attention(
@@ -156,13 +155,11 @@ def _mask(
             return arith.andi(seen, given[0]) if bias else seen
         return arith.select(seen, given[0], arith.constant(kind, -math.inf))
 
-    empty = tensor.EmptyOp([found.workload.loops[each] for each in loops], kind).result
     read = [
         access(len(loops), [loops.index(ir.AffineDimExpr(each).position) for each in own.results])
         for own in maps
     ]
-    every = [*read, ir.AffineMap.get_identity(len(loops))]
-    return generic([*bias], empty, every, ["parallel"] * len(loops), sees)
+    return elementwise(bias, read, [found.workload.loops[each] for each in loops], kind, sees)
 
 
 def _split(value: ir.Value[Any], shape: Names) -> ir.Value:

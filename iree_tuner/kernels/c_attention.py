@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from iree_tuner.kernels.c_code import MOST_STACK, CKernel, c_type, compiled, floats, widths, workers
-from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Launch, Problem
+from iree_tuner.device.device_facts import usable_cores
+from iree_tuner.kernels.c_code import MOST_STACK, CKernel, c_type, compiled, floats, widths
+from iree_tuner.kernels.kernel import Code, Knobs, Launch, Problem
 from iree_tuner.kernels.shapes import AttentionShape, attention_shape
 from iree_tuner.ops.attention import is_attention
 from iree_tuner.targets import Target
@@ -54,16 +55,12 @@ class CAttention(CKernel):
         return "" if fits else f"its heads are too wide: {shape.k1} and {shape.n}"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        shape = attention_shape(problem)
-        if shape is None:
-            return ()
-        threads, plans = workers(), _plans(shape, _is_narrow(problem))
+        shape = self.known(attention_shape(problem), problem)
+        threads, plans = usable_cores(), _plans(shape, _is_narrow(problem))
         return tuple(each.knobs for each in sorted(plans, key=lambda each: each.cycles(threads)))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
-        shape = attention_shape(problem)
-        if shape is None:
-            raise KernelError(f"{self.name} does not compute {problem.name}")
+        shape = self.known(attention_shape(problem), problem)
         plan = _AttentionTiling(shape, knobs, _is_narrow(problem))
         launch = Launch((-(-plan.all_tiles // knobs["tiles"]), math.prod(shape.batch), 1))
         return compiled(_SOURCE, _ENTRY, _macros(problem, plan), target, launch, knobs)

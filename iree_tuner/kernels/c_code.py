@@ -14,7 +14,9 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import ClassVar, TypeVar
 
+from iree_tuner.device.device_facts import usable_cores
 from iree_tuner.kernels.formula import CONSTANT, INPUT, SUM, FormulaTerm
 from iree_tuner.kernels.integers import Integers
 from iree_tuner.kernels.kernel import Array, Code, KernelError, Knobs, Launch, Problem
@@ -42,9 +44,13 @@ MOST_STACK = 64 << 10
 """The most bytes of arrays on the stack. The runtime gives a worker 128 KiB."""
 
 
+S = TypeVar("S")
+
+
 class CKernel:
     """The common part of kernels in C."""
 
+    name: ClassVar[str]
     backend = "llvm-cpu"
 
     def missing(self) -> str:
@@ -52,6 +58,12 @@ class CKernel:
 
     def tools(self) -> tuple[str, ...]:
         return (compiler_version(),)
+
+    def known(self, shape: S | None, problem: Problem) -> S:
+        """A problem's shape. Raises KernelError where it has none: the kernel refuses the problem."""
+        if shape is None:
+            raise KernelError(f"{self.name} does not compute {problem.name}")
+        return shape
 
 
 @cache
@@ -87,12 +99,6 @@ def lanes() -> int:
 def widths() -> tuple[int, ...]:
     """Vector widths to try, in f32, widest first."""
     return tuple(each for each in (16, 8) if each <= lanes()) or (lanes(),)
-
-
-def workers() -> int:
-    """The number of threads that this process may use."""
-    found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return found or 1
 
 
 @cache
@@ -158,7 +164,7 @@ def compiled(
     if not target.native:
         raise KernelError(f"{source} is compiled for this machine, not for {target}")
     groups = zip(("GROUPS_X", "GROUPS_Y", "GROUPS_Z"), launch.workgroups, strict=True)
-    texts = {key: str(value) for key, value in {**macros, **dict(groups), "WORKERS": workers()}.items()}
+    texts = {key: str(value) for key, value in {**macros, **dict(groups), "WORKERS": usable_cores()}.items()}
     entry = f"{name}_{hashlib.sha256(repr(sorted(texts.items())).encode()).hexdigest()[:12]}"
     defined = [f"-D{key}={value}" for key, value in {**texts, "ENTRY": entry}.items()]
     machine = [*MACHINE, *(["-mno-avx512f"] if lanes() == 16 > int(macros["LANES"]) else [])]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from iree_tuner.kernels.c_code import CKernel, c_type, compiled, refused, steps_of, widths, workers
-from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Launch, Problem, loops_of_conv
+from iree_tuner.device.device_facts import usable_cores
+from iree_tuner.kernels.c_code import CKernel, c_type, compiled, refused, steps_of, widths
+from iree_tuner.kernels.c_plan import window_offsets
+from iree_tuner.kernels.kernel import Code, Knobs, Launch, Problem, loops_of_conv
 from iree_tuner.targets import Target
 
 _SOURCE, _ENTRY = "depthwise_f32.c", "iree_tuner_depthwise_f32"
@@ -56,24 +59,18 @@ class CDepthwise(CKernel):
         return refused(problem)
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        shape = depthwise_of(problem)
-        if shape is None:
-            return ()
-        lines, found = shape.batch * shape.out_h, list[Knobs]()
-        for lanes in widths():
-            most = -(-shape.channels // lanes)
-            for pixels, vectors, parts in product(_PIXELS, _VECTORS, _PARTS):
-                fits = pixels * vectors + vectors <= _REGISTERS[lanes]
-                if fits and pixels <= shape.out_w and vectors <= most and parts <= lines:
-                    part = -(-lines // parts)
-                    found.append({"pixels": pixels, "vectors": vectors, "lanes": lanes, "part": part})
-        threads = workers()
+        shape = self.known(depthwise_of(problem), problem)
+        threads = usable_cores()
+        found = [
+            each
+            for each in tiles_of(shape, _PIXELS, _VECTORS, _PARTS)
+            if (each["pixels"] + 1) * each["vectors"] <= _REGISTERS[each["lanes"]]
+            and each["pixels"] <= shape.out_w
+        ]
         return tuple(sorted(found, key=lambda each: _cycles(shape, each, threads)))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
-        shape = depthwise_of(problem)
-        if shape is None:
-            raise KernelError(f"{self.name} does not compute {problem.name}")
+        shape = self.known(depthwise_of(problem), problem)
         lines = shape.batch * shape.out_h
         macros: dict[str, int | str] = {
             **{name.upper(): value for name, value in knobs.items()},
@@ -95,6 +92,17 @@ class CDepthwise(CKernel):
         return compiled(_SOURCE, _ENTRY, macros, target, launch, knobs)
 
 
+def tiles_of(
+    shape: Depthwise, pixels: Sequence[int], vectors: Sequence[int], parts: Sequence[int]
+) -> Iterator[Knobs]:
+    """All choices of these for each width of vectors that are not larger than the result."""
+    lines = shape.batch * shape.out_h
+    for lanes in widths():
+        for each, wide, count in product(pixels, vectors, parts):
+            if wide <= -(-shape.channels // lanes) and count <= lines:
+                yield {"pixels": each, "vectors": wide, "lanes": lanes, "part": -(-lines // count)}
+
+
 def depthwise_of(problem: Problem) -> Depthwise | None:
     """The problem as a depthwise convolution of `nhwc` by `hwc`; None if it is another problem."""
     found = loops_of_conv(problem, batch=1, output_image=2, depth=1, filter=2)
@@ -107,10 +115,7 @@ def depthwise_of(problem: Problem) -> Depthwise | None:
     sizes = problem.workload.loops
     _, height, width, channels = problem.inputs[0].shape  # an image may be larger than the part that is read
     line = width * channels
-    offsets = tuple(
-        down * dilations[0] * line + across * dilations[1] * channels
-        for down, across in product(range(sizes[ky]), range(sizes[kx]))
-    )
+    offsets = window_offsets((sizes[ky], sizes[kx]), (dilations[0] * line, dilations[1] * channels))
     steps = height * line, strides[0] * line, strides[1] * channels
     return Depthwise(
         sizes[n], sizes[y], sizes[x], channels, *steps, offsets, (sizes[ky], sizes[kx]),

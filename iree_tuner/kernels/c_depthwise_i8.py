@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import product
-
-from iree_tuner.kernels.c_code import EXACT, CKernel, compiled, formula_of, refused_integers, widths, workers
-from iree_tuner.kernels.c_depthwise import depthwise_of
+from iree_tuner.device.device_facts import usable_cores
+from iree_tuner.kernels.c_code import EXACT, CKernel, compiled, formula_of, refused_integers, widths
+from iree_tuner.kernels.c_depthwise import depthwise_of, tiles_of
 from iree_tuner.kernels.integers import Integers
-from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Launch, Problem
+from iree_tuner.kernels.kernel import Code, Knobs, Launch, Problem
 from iree_tuner.targets import Target
 
 _SOURCE, _ENTRY = "depthwise_i8.c", "iree_tuner_depthwise_i8"
@@ -31,26 +30,18 @@ class CDepthwiseI8(CKernel):
         return "" if problem.integers.signed[1] else "its filter is unsigned"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        shape = depthwise_of(problem)
-        if shape is None:
-            return ()
-        lines, found = shape.batch * shape.out_h, list[Knobs]()
-        reach = (shape.window[1] - 1) * shape.dilations[1] + 1
-        for lanes in widths():
-            most = -(-shape.channels // lanes)
-            for pixels, vectors, parts in product(_PIXELS, _VECTORS, _PARTS):
-                columns = (pixels - 1) * shape.strides[1] + reach
-                fits = pixels == 1 or (pixels <= shape.out_w and columns <= _MOST_COLUMNS)
-                if fits and vectors <= most and parts <= lines:
-                    part = -(-lines // parts)
-                    found.append({"pixels": pixels, "vectors": vectors, "lanes": lanes, "part": part})
-        threads = workers()
+        shape = self.known(depthwise_of(problem), problem)
+        threads, reach = usable_cores(), (shape.window[1] - 1) * shape.dilations[1] + 1
+
+        def fits(pixels: int) -> bool:
+            columns = (pixels - 1) * shape.strides[1] + reach
+            return pixels == 1 or (pixels <= shape.out_w and columns <= _MOST_COLUMNS)
+
+        found = tiles_of(shape, [each for each in _PIXELS if fits(each)], _VECTORS, _PARTS)
         return tuple(sorted(found, key=lambda each: _cycles(problem, each, threads)))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
-        shape = depthwise_of(problem)
-        if shape is None:
-            raise KernelError(f"{self.name} does not compute {problem.name}")
+        shape = self.known(depthwise_of(problem), problem)
         lines, integers = shape.batch * shape.out_h, problem.integers or Integers((True, True))
         _, high, across, channels = problem.inputs[0].shape
         padding = integers.padding

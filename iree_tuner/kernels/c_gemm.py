@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from iree_tuner.kernels.c_code import CKernel, c_type, compiled, refused, steps_of, widths
 from iree_tuner.kernels.c_plan import CTiling, from_memory, plans, right_matrix, shape_of
-from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Launch, Packed, Problem
+from iree_tuner.kernels.kernel import Code, Knobs, Launch, Packed, Problem
 from iree_tuner.kernels.moves import MOST_PADDING
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.convolution import is_convolution
@@ -42,25 +42,24 @@ class CGemm(CKernel):
         return f"its {other[0]} is not along the rows or columns of its product" if other else ""
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        shape = shape_of(problem)
-        if shape is None:
-            return ()
+        shape = self.known(shape_of(problem), problem)
         matrix = right_matrix(problem, shape) is not None and not from_memory(shape)
         packed = int(not shape.swapped) in problem.constants and matrix
         return tuple(plan.knobs for plan in plans(shape, widths(), packed=packed))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
-        shape = shape_of(problem)
-        if shape is None:
-            raise KernelError(f"{self.name} does not compute {problem.name}")
+        shape = self.known(shape_of(problem), problem)
         return replace(_code(problem, CTiling(shape, knobs).unpacked(), target), knobs=dict(knobs))
 
     def packed(self, problem: Problem, target: Target, knobs: Knobs) -> Packed | None:
         """Code for a right operand packed into tiles of columns, if it is a matrix. Raises KernelError."""
-        shape = shape_of(problem)
-        if shape is None or (packing := _packing(problem, plan := CTiling(shape, knobs))) is None:
-            return None
-        return Packed(*packing, plan.wide, _code(problem, plan, target, packed=True))
+        plan = CTiling(self.known(shape_of(problem), problem), knobs)
+        packing = _packing(problem, plan)
+        return (
+            None
+            if packing is None
+            else Packed(*packing, plan.wide, _code(problem, plan, target, packed=True))
+        )
 
 
 def _code(problem: Problem, plan: CTiling, target: Target, *, packed: bool = False) -> Code:

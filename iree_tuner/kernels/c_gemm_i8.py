@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
+from iree_tuner.device.device_facts import usable_cores
 from iree_tuner.kernels.c_code import (
     EXACT,
     MOST_STACK,
@@ -15,13 +16,11 @@ from iree_tuner.kernels.c_code import (
     inputs_of,
     refused_integers,
     widths,
-    workers,
 )
 from iree_tuner.kernels.c_plan import TILES, Shape, right_matrix, shape_of
 from iree_tuner.kernels.integers import Integers
 from iree_tuner.kernels.kernel import (
     Code,
-    KernelError,
     Knobs,
     Launch,
     Packed,
@@ -67,25 +66,19 @@ class CGemmI8(CKernel):
         return "" if _row(shape) <= MOST_STACK // 2 else "its sums are too long"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        shape = shape_of(problem)
-        if shape is None:
-            return ()
-        found = [(plan.cycles(workers()), plan) for plan in _plans(problem, shape)]
+        shape = self.known(shape_of(problem), problem)
+        found = [(plan.cycles(usable_cores()), plan) for plan in _plans(problem, shape)]
         return tuple(plan.knobs for _, plan in sorted(found, key=lambda each: each[0]))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
-        shape = shape_of(problem)
-        if shape is None:
-            raise KernelError(f"{self.name} does not compute {problem.name}")
+        shape = self.known(shape_of(problem), problem)
         return _code(problem, _IntegerTiling(problem, shape, knobs), target, packed=False)
 
     def packed(self, problem: Problem, target: Target, knobs: Knobs) -> Packed | None:
         """Code for a right operand packed into tiles of columns, four rows together. Raises KernelError."""
-        shape = shape_of(problem)
-        if shape is None or (matrix := right_matrix(problem, shape)) is None:
-            return None
-        plan = _IntegerTiling(problem, shape, knobs)
-        if -shape.columns % plan.wide * shape.depth > MOST_PADDING:
+        shape = self.known(shape_of(problem), problem)
+        matrix, plan = right_matrix(problem, shape), _IntegerTiling(problem, shape, knobs)
+        if matrix is None or -shape.columns % plan.wide * shape.depth > MOST_PADDING:
             return None
         return Packed(*matrix, plan.wide, _code(problem, plan, target, packed=True), _GROUP)
 
@@ -163,7 +156,7 @@ def _plans(problem: Problem, shape: Shape) -> Iterator[_IntegerTiling]:
             unroll = 2 if rows * vectors < 12 else 1
             base = {"rows": rows, "vectors": vectors, "lanes": lanes, "unroll": unroll}
             found = [plan for plan in _cut(problem, shape, base) if plan.legal()]
-            yield from sorted(found, key=lambda each: each.cycles(workers()))[:_FEW_PARTS]
+            yield from sorted(found, key=lambda each: each.cycles(usable_cores()))[:_FEW_PARTS]
 
 
 def _cut(problem: Problem, shape: Shape, base: Knobs) -> Iterator[_IntegerTiling]:

@@ -6,12 +6,14 @@ With the legal variants of the kernel for a problem, and the predicted cost of e
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import pairwise, product
+from itertools import product
 
-from iree_tuner.kernels.c_code import MOST_STACK, workers
-from iree_tuner.kernels.kernel import LEAST_SCRATCH, Knobs, Problem, conv_of, loops_of_conv
+from iree_tuner.device.device_facts import usable_cores
+from iree_tuner.kernels.c_code import MOST_STACK
+from iree_tuner.kernels.kernel import LEAST_SCRATCH, Knobs, Problem, conv_of
+from iree_tuner.kernels.product_shape import runs_of, strides_of
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.workload import Workload
 
@@ -103,14 +105,6 @@ def shape_of(problem: Problem) -> Shape | None:
     return replace(found, bytes=(sizes[found.swapped], sizes[not found.swapped], sizes[2]))
 
 
-@dataclass(frozen=True)
-class _Loop:
-    """Loops of one role, joined: the size, and the strides in both operands and the result, in elements."""
-
-    size: int
-    steps: tuple[int, ...]
-
-
 def right_matrix(problem: Problem, shape: Shape) -> tuple[int, tuple[int, int], int] | None:
     """The right operand's number, its matrix sizes, and the dimension of columns; None if it is no matrix."""
     number = int(not shape.swapped)
@@ -135,56 +129,35 @@ def from_memory(shape: Shape) -> bool:
 
 def _contraction(workload: Workload, order: tuple[int, int]) -> Shape | None:
     """The shape with operands in this order: the first one has the rows, the second one the columns."""
-    places = [list(one.dimensions) for one in workload.maps]
-    if any(each is None for one in places for each in one):
+    if any(None in one.dimensions for one in workload.maps):
         return None
-    left, right, result = (places[each] for each in (*order, 2))
-    steps = [_steps(place, workload.loops) for place in (left, right, result)]
+    left, right, result = (workload.maps[each].loops for each in (*order, 2))
+    steps = [strides_of(place, workload.loops) for place in (left, right, result)]
     used = [tuple(each in place for place in (left, right, result)) for each in range(len(workload.loops))]
-    found: list[_Loop] = []
+    sizes: list[int] = []
+    strides: list[list[int]] = []  # of each role, in both operands and the result
     for role in ((True, True, True), (True, False, True), (False, True, True), (True, True, False)):
         own = [each for each, size in enumerate(workload.loops) if size > 1 and used[each] == role]
-        loop = _joined(own, workload.loops, steps)
-        if loop is None:
+        order_in = steps[role.index(True)]
+        run, *others = runs_of(sorted(own, key=order_in.__getitem__, reverse=True), workload.loops, steps)
+        if others:
             return None
-        found.append(loop)
-    covered = math.prod(each.size for each in found) == math.prod(workload.loops)
-    batch, m, n, k = found
-    if not covered or (k.size > 1 and k.steps[0] != 1) or (n.size > 1 and n.steps[2] != 1):
+        sizes.append(math.prod(workload.loops[each] for each in run))
+        strides.append([each.get(run[-1], 0) if run else 0 for each in steps])
+    batch, m, n, k = sizes
+    of_batch, of_m, of_n, of_k = strides
+    covered = math.prod(sizes) == math.prod(workload.loops)
+    if not covered or (k > 1 and of_k[0] != 1) or (n > 1 and of_n[2] != 1):
         return None
-    row, column = k.steps[1] if k.size > 1 else n.size, n.steps[1] if n.size > 1 else k.size
+    row, column = of_k[1] if k > 1 else n, of_n[1] if n > 1 else k
     if 1 not in (row, column):
         return None
-    if n.size == 1 and m.size > 1:
+    if n == 1 and m > 1:
         return None  # in the other order, these rows are columns
     return Shape(
-        1, m.size, 1, 0, 0, m.steps[0] if m.size > 1 else k.size, n.size, k.size, (0,), row, column,
-        m.steps[2] if m.size > 1 else n.size,
-        (batch.size, batch.steps[0], batch.steps[1], batch.steps[2]), order == (1, 0),
+        1, m, 1, 0, 0, of_m[0] if m > 1 else k, n, k, (0,), row, column, of_m[2] if m > 1 else n,
+        (batch, of_batch[0], of_batch[1], of_batch[2]), order == (1, 0),
     )  # fmt: skip
-
-
-def _steps(place: Sequence[int | None], sizes: Sequence[int]) -> dict[int, int]:
-    """The stride of each loop in a dense array, in elements."""
-    found: dict[int, int] = {}
-    step = 1
-    for each in reversed(place):
-        if each is not None:
-            found[each] = step
-            step *= sizes[each]
-    return found
-
-
-def _joined(own: list[int], sizes: Sequence[int], steps: Sequence[dict[int, int]]) -> _Loop | None:
-    """Join loops that follow each other in every array; None if they do not."""
-    if not own:
-        return _Loop(1, (0,) * len(steps))
-    first = next(each for each in steps if own[0] in each)
-    own = sorted(own, key=lambda each: -first[each])
-    for one, other in pairwise(own):
-        if any(one in each and each[one] != each[other] * sizes[other] for each in steps):
-            return None
-    return _Loop(math.prod(sizes[each] for each in own), tuple(each.get(own[-1], 0) for each in steps))
 
 
 def _channels_last(problem: Problem) -> Shape | None:
@@ -193,9 +166,8 @@ def _channels_last(problem: Problem) -> Shape | None:
         return None
     _, height, width, channels = problem.inputs[0].shape  # an image may be larger than the part that is read
     line = width * channels
-    offsets = _offsets(
-        (conv.window_h, conv.window_w), (conv.dilations[0] * line, conv.dilations[1] * channels)
-    )
+    steps = conv.dilations[0] * line, conv.dilations[1] * channels
+    offsets = window_offsets((conv.window_h, conv.window_w), steps)
     last = (conv.filters, channels, offsets, conv.filters, 1, conv.filters)
     if len(offsets) == 1 and conv.strides == (1, 1) and (height, width) == (conv.out_h, conv.out_w):
         return Shape(1, conv.batch * height * width, 1, 0, 0, channels, *last)
@@ -205,28 +177,24 @@ def _channels_last(problem: Problem) -> Shape | None:
     )  # fmt: skip
 
 
-def _offsets(window: tuple[int, int], steps: tuple[int, int]) -> tuple[int, ...]:
+def window_offsets(window: tuple[int, int], steps: tuple[int, int]) -> tuple[int, ...]:
+    """The places of a window's positions, from its first one, by the steps of its lines and pixels."""
     return tuple(y * steps[0] + x * steps[1] for y in range(window[0]) for x in range(window[1]))
 
 
 def _channels_first(problem: Problem) -> Shape | None:
     """A convolution of `nchw` by `fchw`: the rows are filters, and the columns are pixels."""
-    found = loops_of_conv(problem, batch=1, output_channel=1, input_channel=1, output_image=2, filter=2)
-    if found is None:
+    conv = conv_of(problem, channels_first=True)
+    if conv is None:
         return None
-    ((n,), (f,), (c,), (y, x), (ky, kx)), strides, dilations = found
-    read, *others = (each.dimensions for each in problem.workload.maps)
-    if others != [(f, c, ky, kx), (n, f, y, x)] or read[:2] != (n, c):
-        return None
-    sizes = problem.workload.loops
     _, channels, height, width = problem.inputs[0].shape
-    offsets = _offsets((sizes[ky], sizes[kx]), (dilations[0] * width, dilations[1]))
-    depth, pixels = channels * len(offsets), sizes[y] * sizes[x]
-    plain = len(offsets) == 1 and strides == (1, 1) and (height, width) == (sizes[y], sizes[x])
-    windows = Windows(sizes[x], strides[0] * width, strides[1], height * width, offsets)
+    offsets = window_offsets((conv.window_h, conv.window_w), (conv.dilations[0] * width, conv.dilations[1]))
+    depth, pixels = channels * len(offsets), conv.out_h * conv.out_w
+    plain = len(offsets) == 1 and conv.strides == (1, 1) and (height, width) == (conv.out_h, conv.out_w)
+    windows = Windows(conv.out_w, conv.strides[0] * width, conv.strides[1], height * width, offsets)
     return Shape(
-        1, sizes[f], 1, 0, 0, depth, pixels, depth, (0,), height * width, 1, pixels,
-        (sizes[n], 0, channels * height * width, sizes[f] * pixels), swapped=True,
+        1, conv.filters, 1, 0, 0, depth, pixels, depth, (0,), height * width, 1, pixels,
+        (conv.batch, 0, channels * height * width, conv.filters * pixels), swapped=True,
         windows=None if plain else windows,
     )  # fmt: skip
 
@@ -443,7 +411,7 @@ def plans(shape: Shape, widths: tuple[int, ...], *, packed: bool = False) -> lis
 
     `packed` says that the right operand is packed before the program runs.
     """
-    threads = workers()
+    threads = usable_cores()
     costs: list[tuple[float, int, CTiling]] = []
     for lanes in widths:
         slower = 1.0 if lanes == widths[0] else 1.5

@@ -14,7 +14,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import arith, tensor
 
-from iree_tuner.compiler.linalg import IndexOp, access, collapse, expand, generic
+from iree_tuner.compiler.linalg import IndexOp, access, collapse, elementwise, expand, generic
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.kernel import ANY, Code, Knobs, Launch, Problem
 from iree_tuner.kernels.moved import (
@@ -45,6 +45,7 @@ from iree_tuner.kernels.moves import (
     sliced,
     source_index,
 )
+from iree_tuner.kernels.shapes import combined_by, start_of
 from iree_tuner.ops.dag import captured, clone
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.generic import Generic
@@ -257,15 +258,10 @@ def reduction_of(op: ir.Operation, size: int) -> tuple[str, float] | None:
     if not all(each.is_projected_permutation for each in maps) or last != (size,):
         return None
     read, written = map(_loops_of, maps)
-    step, *rest = (each.operation for each in op.regions[0].blocks[0].operations)
-    inside = list(op.regions[0].blocks[0].arguments)
-    simple = len(rest) == 1 and set(step.operands) == {*inside} and list(rest[0].operands) == [step.result]
-    fill = producer(op.operands[1])
-    constant = producer(fill.operands[0]) if fill is not None and fill.name == "linalg.fill" else None
-    value = constant.attributes["value"] if constant is not None and constant.name == ARITH_CONSTANT else None
-    if not simple or step.name not in REDUCTIONS or not isinstance(value, ir.FloatAttr):
+    step, start = combined_by(op), start_of(op)
+    if step not in REDUCTIONS or start is None:
         return None
-    return (step.name, value.value) if written == read[:-1] else None
+    return (step, start) if written == read[:-1] else None
 
 
 def _loops_of(map_: ir.AffineMap) -> list[int]:
@@ -316,29 +312,26 @@ def build(
 
     `inputs` has the values that stand for the graph's inputs here. `zero` is taken for 0 everywhere.
     """
-    kind, loops, body = ir.RankedTensorType(result), plan.loops, _body_of(plan, inputs, zero)
-    empty = tensor.EmptyOp([loop.size for loop in loops], kind.element_type).result
-    maps = [*(view.map for view in body.views), ir.AffineMap.get_identity(len(loops))]
+    kind, body = ir.RankedTensorType(result), _body_of(plan, inputs, zero)
+    shape, maps = [loop.size for loop in plan.loops], [view.map for view in body.views]
 
     def make(*arguments: ir.Value) -> ir.Value:
         body.arguments = arguments
         return body.made(plan.element)
 
-    found = generic([view.value for view in body.views], empty, maps, ["parallel"] * len(loops), make)
+    found = elementwise([view.value for view in body.views], maps, shape, kind.element_type, make)
     return collapse(found, [len(parts) for parts in plan.sizes])
 
 
 def build_sum(
-    plan: FusedPlan, inputs: Mapping[ir.Value, ir.Value], first: ir.Value, kinds: Sequence[str],
-    written: ir.AffineMap,
-) -> ir.Value:  # fmt: skip
+    plan: FusedPlan, inputs: Mapping[ir.Value, ir.Value], first: ir.Value, written: ir.AffineMap
+) -> ir.Value:
     """Build the sum of a graph's elements over some loops, as one op at the current insertion point.
 
     Args:
         plan: of the graph, whose dimensions are single loops.
         inputs: the values that stand for the graph's inputs here.
         first: the initial value of the sums.
-        kinds: of the loops, `parallel` or `reduction`.
         written: the map from loops to the result.
     """
     body = _body_of(plan, inputs)
@@ -348,7 +341,7 @@ def build_sum(
         return arith.addf(arguments[-1], body.made(plan.element))
 
     maps = [*(view.map for view in body.views), written]
-    return generic([view.value for view in body.views], first, maps, kinds, add)
+    return generic([view.value for view in body.views], first, maps, add)
 
 
 def _body_of(

@@ -8,21 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from iree.compiler import ir
-from iree.compiler.dialects import tensor
+from iree.compiler.dialects import arith
 
-from iree_tuner.compiler.linalg import GenericOp, YieldOp, access, generic, iterator_type
+from iree_tuner.compiler.linalg import GenericOp, YieldOp, access, elementwise, iterator_type, multiply_add
 from iree_tuner.kernels.epilogue import next_steps, producer
 from iree_tuner.kernels.moved import (
     RESHAPES,
     Atoms,
-    add_or_convert,
-    add_product,
     build_dispatch,
-    converted,
     reshaped,
+    retyped,
     zeros,
 )
 from iree_tuner.kernels.moves import piece_of, sliced
@@ -146,7 +143,7 @@ def build_gated(
             value = half
             for step in epilogue:
                 narrow = step == "truncf"
-                value = converted(value, element) if narrow else _with_bias(value, biases[0], number)
+                value = retyped(value, element) if narrow else _with_bias(value, biases[0], number)
             made[end] = reshaped(value, ir.RankedTensorType(end.type).shape)
         return finish(made)
 
@@ -181,15 +178,13 @@ def _sums(
     elements = [ir.RankedTensorType(each.type).element_type for each in (left, right, right)]
     with ir.InsertionPoint(op.regions[0].blocks.append(*elements, sums, sums)):
         x, *ys, one, two = op.regions[0].blocks[0].arguments
-        YieldOp([add_product(sums, x, y, before) for y, before in zip(ys, (one, two), strict=True)])
+        YieldOp([multiply_add(x, y, before) for y, before in zip(ys, (one, two), strict=True)])
     return list(op.results)
 
 
 def _with_bias(value: ir.Value, bias: ir.Value, number: int) -> ir.Value:
     """The value plus its half of a bias of all columns."""
     kind, columns = ir.RankedTensorType(value.type), ir.RankedTensorType(bias.type).shape[0] // 2
-    half = converted(sliced(bias, [number * columns], [columns], [columns]), kind.element_type)
-    out = tensor.EmptyOp(list(kind.shape), kind.element_type).result
-    same = ir.AffineMap.get_identity(kind.rank)
-    return generic([value, half], out, [same, access(kind.rank, [kind.rank - 1]), same],
-                   ["parallel"] * kind.rank, partial(add_or_convert, kind.element_type))  # fmt: skip
+    half = retyped(sliced(bias, [number * columns], [columns], [columns]), kind.element_type)
+    maps = [ir.AffineMap.get_identity(kind.rank), access(kind.rank, [kind.rank - 1])]
+    return elementwise([value, half], maps, kind.shape, kind.element_type, arith.addf)

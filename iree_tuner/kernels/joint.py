@@ -17,13 +17,13 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, func, tensor
 
 from iree_tuner.compiler.context import walk
-from iree_tuner.compiler.linalg import access, collapse, expand, generic, named
+from iree_tuner.compiler.linalg import access, collapse, elementwise, expand, generic, multiply_add, named
 from iree_tuner.kernels.c_plan import FROM_MEMORY
 from iree_tuner.kernels.epilogue import next_steps, producer
 from iree_tuner.kernels.fused_op import FusedOps, sliced, workload_of
 from iree_tuner.kernels.gated import activated
 from iree_tuner.kernels.kernel import Problem
-from iree_tuner.kernels.moved import add_or_convert, add_product, converted, moved_product, reshaped, zeros
+from iree_tuner.kernels.moved import moved_product, reshaped, retyped, zeros
 from iree_tuner.kernels.moves import LOAD
 from iree_tuner.kernels.site import Site, array_of, copy_ops, function_of, program_of, roots_of, zeros_of
 from iree_tuner.ops.element_type import ElementType
@@ -257,9 +257,8 @@ def _together(joint: ir.Value[Any], first: int, count: int) -> ir.Value[Any]:
     parts: ir.Value[Any] = sliced(joint, [first, *(0 for _ in rows), 0], sizes, sizes)
     if not rows:
         return collapse(parts, [2])
-    out = tensor.EmptyOp([*rows, count, width], kind.element_type).result
-    maps = [access(3, (1, 0, 2)), access(3, range(3))]
-    moved: ir.Value[Any] = generic([parts], out, maps, ["parallel"] * 3, lambda *values: values[0])
+    shape, maps = [*rows, count, width], [access(3, (1, 0, 2))]
+    moved = elementwise([parts], maps, shape, kind.element_type, lambda *values: values[0])
     return collapse(moved, [1, 2])
 
 
@@ -274,24 +273,21 @@ def _joint(group: Sequence[_Product], matrix: ir.Value[Any]) -> ir.Value[Any]:
     start = zeros(shape, sums)
     if width:
         maps = [access(4, each) for each in ((1, 3), (0, 2, 3) if turned else (3, 0, 2), (0, 1, 2))]
-        kinds = ["parallel"] * 3 + ["reduction"]
-        found = generic([matrix, constant], start, maps, kinds, partial(add_product, sums))
+        found = generic([matrix, constant], start, maps, multiply_add)
     elif turned:
         maps = [access(3, each) for each in ((0, 2), (1, 2), (0, 1))]
-        kinds = ["parallel"] * 2 + ["reduction"]
-        found = generic([matrix, constant], start, maps, kinds, partial(add_product, sums))
+        found = generic([matrix, constant], start, maps, multiply_add)
     else:
         found = named("vecmat" if _is_row(group) else "matmul")(matrix, constant, outs=[start])
     last, rank = ir.RankedTensorType(first.result.type).element_type, len(shape)
     for step in first.steps:
-        element = ir.RankedTensorType(found.type).element_type if step == "bias" else last
-        operands, places = [found], [tuple(range(rank))]
         if step == "bias":
-            operands.append(converted(_side_by_side(_biases(group, first.biases[0]), width, 0), element))
-            places.append((0, 2) if width else (rank - 1,))
-        maps = [access(rank, each) for each in (*places, tuple(range(rank)))]
-        out = tensor.EmptyOp(shape, element).result
-        found = generic(operands, out, maps, ["parallel"] * rank, partial(add_or_convert, element))
+            element = ir.RankedTensorType(found.type).element_type
+            biases = retyped(_side_by_side(_biases(group, first.biases[0]), width, 0), element)
+            maps = [access(rank, range(rank)), access(rank, (0, 2) if width else (rank - 1,))]
+            found = elementwise([found, biases], maps, shape, element, arith.addf)
+        else:
+            found = retyped(found, last)
     if _is_row(group):  # parts of a row would otherwise be slices of slices, which become copies
         return _cut(found, _width(group), 0)
     return found

@@ -166,7 +166,7 @@ def scratch_room(problem: Problem) -> int:
 
 @dataclass(frozen=True)
 class Conv:
-    """A convolution of images with channels last by a filter with output channels last.
+    """A 2-D convolution.
 
     Attributes:
         batch, out_h, out_w, filters: the result's sizes.
@@ -209,14 +209,17 @@ def loops_of_conv(
     return (found, tuple(strides), tuple(dilations)) if fits else None
 
 
-def conv_of(problem: Problem) -> Conv | None:
-    """The problem as a 2-D convolution of `nhwc` by `hwcf`; None if it is another problem."""
+def conv_of(problem: Problem, *, channels_first: bool = False) -> Conv | None:
+    """The problem as a 2-D convolution of `nhwc` by `hwcf`, or of `nchw` by `fchw`; None for others."""
     found = loops_of_conv(problem, batch=1, output_channel=1, input_channel=1, output_image=2, filter=2)
     if found is None:
         return None
     ((n,), (f,), (c,), (y, x), (ky, kx)), strides, dilations = found
     read, *others = (each.dimensions for each in problem.workload.maps)
-    if others != [(ky, kx, c, f), (n, y, x, f)] or (read[0], read[-1]) != (n, c):
+    ends, wanted = (read[0], read[-1]), [(ky, kx, c, f), (n, y, x, f)]
+    if channels_first:
+        ends, wanted = read[:2], [(f, c, ky, kx), (n, f, y, x)]
+    if others != wanted or ends != (n, c):
         return None
     sizes = problem.workload.loops
     return Conv(

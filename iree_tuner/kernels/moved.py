@@ -19,7 +19,16 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import arith, tensor
 
-from iree_tuner.compiler.linalg import access, collapse, expand, generic, named
+from iree_tuner.compiler.linalg import (
+    access,
+    collapse,
+    converted,
+    elementwise,
+    expand,
+    generic,
+    multiply_add,
+    named,
+)
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.shapes import groups_of, moved_by, order_of
 from iree_tuner.ops import matching
@@ -273,34 +282,16 @@ def build_sums(moved: Moved, arguments: Sequence[ir.Value], sums: ir.Type) -> ir
     maps = [*matching.indexing_maps(moved.workload)]
     maps[_OUT] = access(len(moved.workload.loops), loops)
     start = zeros([moved.workload.loops[each] for each in loops], element)
-    kinds = list(moved.workload.iterators)
-    made: ir.Value[Any] = generic(operands, start, maps, kinds, partial(add_product, element))
-    return reshaped(made, kind.shape)
+    return reshaped(generic(operands, start, maps, multiply_add, moved.workload.iterators), kind.shape)
 
 
-def add_product(sums: ir.Type, left: ir.Value[Any], right: ir.Value[Any], before: ir.Value[Any]) -> ir.Value:
-    """A step of a sum of products of this type, at the current insertion point."""
-    one, two = (each if each.type == sums else arith.extf(sums, each) for each in (left, right))
-    return arith.addf(before, arith.mulf(one, two))
-
-
-def converted(value: ir.Value[Any], element: ir.Type) -> ir.Value[Any]:
+def retyped(value: ir.Value[Any], element: ir.Type) -> ir.Value[Any]:
     """A value with elements of a wider or narrower type."""
     kind = ir.RankedTensorType(value.type)
     if kind.element_type == element:
         return value
-    out = tensor.EmptyOp(list(kind.shape), element).result
-    same = [ir.AffineMap.get_identity(kind.rank)] * 2
-    return generic([value], out, same, ["parallel"] * kind.rank, partial(add_or_convert, element))
-
-
-def add_or_convert(element: ir.Type, *values: ir.Value[Any]) -> ir.Value:
-    """The sum of two elements, or one that is converted; the last value is that of the result before."""
-    first, *others = values[:-1]
-    if others:
-        return arith.addf(first, others[0])
-    wider = ir.FloatType(element).width > ir.FloatType(first.type).width
-    return arith.extf(element, first) if wider else arith.truncf(element, first)
+    same = ir.AffineMap.get_identity(kind.rank)
+    return elementwise([value], [same], kind.shape, element, partial(converted, element_type=element))
 
 
 def zeros(shape: Sequence[int], element: ir.Type) -> ir.Value:

@@ -141,7 +141,7 @@ def product_shape(problem: Problem) -> ProductShape | None:
     if not is_contraction(workload) or workload.dynamic or not permutes:
         return None
     sizes, half = [*workload.loops], problem.halves
-    left, right, result = (_steps(each.loops, sizes) for each in workload.maps)
+    left, right, result = (strides_of(each.loops, sizes) for each in workload.maps)
     loops = {role: workload.role(role) for role in ROLES}
     order = workload.maps[2].loops
     last = next((each for each in reversed(order) if sizes[each] > 1), None)
@@ -155,7 +155,7 @@ def product_shape(problem: Problem) -> ProductShape | None:
             half = len(sizes)
             sizes.append(2)
         order = tuple(each for each in order if each != half)
-        result = _steps(order, sizes)
+        result = strides_of(order, sizes)
     nests = [*(problem.operands or (None, None))]
     first = nests[0]
     sources = 0, 1 if first is None else len({each.input for each in first.accesses})
@@ -186,7 +186,7 @@ def product_shape(problem: Problem) -> ProductShape | None:
     if computed is None:
         return None
     placed = [steps for array, steps in arrays.items() if array not in computed]
-    groups = {role: _groups(own[role], sizes, placed) for role in ROLES}
+    groups = {role: runs_of(own[role], sizes, placed) for role in ROLES}
     sized = {role: tuple(math.prod(sizes[each] for each in own) for own in groups[role]) for role in ROLES}
     inner = {role: [each[-1] if each else -1 for each in groups[role]] for role in ROLES}
     steps_of = {
@@ -236,7 +236,7 @@ def _extras(
     groups = iter(problem.groups)
     for step in filter(operation_of, problem.epilogue):
         along = [*seen] if step in WHOLE else [*(seen[:1] if step.startswith("image_") else ()), seen[-1]]
-        steps = _steps([each for own in along for each in own], sizes)
+        steps = strides_of([each for own in along for each in own], sizes)
         if step.startswith("group_"):
             steps |= {seen[0][0]: next(groups).step}
         if half is not None and step not in WHOLE:
@@ -245,12 +245,12 @@ def _extras(
     return {f"{EXTRA}{number}": steps for number, steps in enumerate(found)}
 
 
-def _steps(loops: Sequence[int], sizes: Sequence[int]) -> dict[int, int]:
+def strides_of(loops: Sequence[int], sizes: Sequence[int]) -> dict[int, int]:
     """The stride of each loop in a dense array, in elements."""
     return {loop: math.prod(sizes[each] for each in loops[at + 1 :]) for at, loop in enumerate(loops)}
 
 
-def _groups(
+def runs_of(
     loops: Sequence[int], sizes: Sequence[int], arrays: Sequence[Mapping[int, int]]
 ) -> list[list[int]]:
     """Groups of loops that follow each other in every array; one empty group if there are no loops."""

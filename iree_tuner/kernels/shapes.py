@@ -174,27 +174,31 @@ def _over(op: ir.Operation, name: str, keys: int, reduction: str, start: float) 
     others = [each for each in range(whole.n_dims) if each != keys]
     if made is None or made.name != "linalg.generic" or place != access(whole.n_dims, others):
         return None
-    sums = made.regions[0].blocks[0]
-    steps = [each.operation for each in sums.operations]
-    right = (
-        len(steps) == 2
-        and steps[0].name == reduction
-        and set(steps[0].operands) == set(sums.arguments)
-        and made.operands[0] == value
-        and list(indexing_maps(made)) == [whole, place]
-        and starts_with(made, start)
-    )
+    reduces = combined_by(made) == reduction and made.operands[0] == value
+    right = reduces and list(indexing_maps(made)) == [whole, place] and starts_with(made, start)
     return value if right else None
+
+
+def combined_by(op: ir.Operation) -> str:
+    """The scalar op by which a generic op adds the elements of its only operand; empty for other bodies."""
+    if op.name != "linalg.generic" or len(op.operands) != 2 or len(op.results) != 1:
+        return ""
+    block = op.regions[0].blocks[0]
+    step, *rest = (each.operation for each in block.operations)
+    simple = len(rest) == 1 and set(step.operands) == set(block.arguments)
+    return step.name if simple and list(rest[0].operands) == [step.result] else ""
+
+
+def start_of(op: ir.Operation) -> float | None:
+    """The number that a reduction or product starts from; None if it is not known."""
+    fill = producer(op.operands[len(op.operands) - 1])
+    return uniform(fill.operands[0]) if fill is not None and fill.name == "linalg.fill" else None
 
 
 def starts_with(op: ir.Operation, start: float) -> bool:
     """Whether a reduction or product starts from 0 (`start` is 0), or from `start` or less."""
-    fill = producer(op.operands[len(op.operands) - 1])
-    constant = producer(fill.operands[0]) if fill is not None and fill.name == "linalg.fill" else None
-    value = constant.attributes["value"] if constant is not None and "value" in constant.attributes else None
-    if not isinstance(value, ir.FloatAttr):
-        return False
-    return value.value == 0.0 if start == 0.0 else value.value <= start
+    found = start_of(op)
+    return found is not None and (found == 0.0 if start == 0.0 else found <= start)
 
 
 _Moves = tuple[int, int, int, int, int]

@@ -16,7 +16,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, func, tensor
 
 from iree_tuner.compiler import linalg
-from iree_tuner.compiler.linalg import access, generic
+from iree_tuner.compiler.linalg import access, generic, multiply_add
 from iree_tuner.kernels.attention import ATTENTION_OP, attention_of, find_attention
 from iree_tuner.kernels.attention_op import build_alone
 from iree_tuner.kernels.epilogue import RowGroups, next_steps, producer, start_of_bias
@@ -27,7 +27,6 @@ from iree_tuner.kernels.integers import Integers, Operands, Padding, operands_of
 from iree_tuner.kernels.kernel import Array, Problem
 from iree_tuner.kernels.moved import (
     Moved,
-    add_product,
     build_dispatch,
     build_sums,
     moved_product,
@@ -36,6 +35,7 @@ from iree_tuner.kernels.moved import (
 )
 from iree_tuner.kernels.moves import HOISTED
 from iree_tuner.kernels.operands import ComputedOperand, computed_operands
+from iree_tuner.kernels.shapes import groups_of
 from iree_tuner.ops.contraction import Contraction
 from iree_tuner.ops.convolution import Convolution, is_convolution
 from iree_tuner.ops.dag import clone, strip_discardable
@@ -53,14 +53,12 @@ def build_sum(
     """
     image, filter_ = operands
     read, other, written = indexing_maps(root)
-    kept = [ir.AffineDimExpr(each).position for each in written.results]
-    kinds = ["parallel" if each in kept else "reduction" for each in range(read.n_dims)]
 
     def add(weight: ir.Value, total: ir.Value) -> ir.Value:
         product = arith.muli(_pixel(image, read, integers), _wide(weight, signed=integers.signed[1]))
         return arith.addi(total, product)
 
-    return generic([filter_], start, [other, written], kinds, add)
+    return generic([filter_], start, [other, written], add)
 
 
 def _pixel(image: ir.Value[Any], read: ir.AffineMap, integers: Integers) -> ir.Value:
@@ -516,10 +514,8 @@ def _in_groups(
     sizes[row] //= count
     shapes = [[sizes[each] for each in own] for own in loops]
     read = [reshaped(*each) for each in zip([*function.arguments][:2], shapes, strict=False)]
-    sums = generic(
-        read, zeros(shapes[2], result.element_type), [access(len(sizes), own) for own in loops],
-        [*workload.iterators, "parallel"], partial(add_product, result.element_type),
-    )  # fmt: skip
+    maps = [access(len(sizes), own) for own in loops]
+    sums = generic(read, zeros(shapes[2], result.element_type), maps, multiply_add)
     values = dict(zip(inputs, function.arguments, strict=True))
     return copy_ops(ops[ops.index(root) + 1 :], {**values, root.result: reshaped(sums, result.shape)})
 
@@ -533,11 +529,7 @@ def joined_groups(root: ir.Operation, workload: Workload) -> ir.Operation | None
     op = uses[0].owner.operation
     rank = len(workload.maps[2].loops)
     ends = [[at] for at in range(rank - 2)] + [[rank - 2, rank - 1]]
-    joins = (
-        op.name == "tensor.collapse_shape"
-        and [[each.value for each in own] for own in op.attributes["reassociation"]] == ends
-    )
-    return op if joins else None
+    return op if op.name == "tensor.collapse_shape" and groups_of(op) == ends else None
 
 
 def _constants(inputs: Sequence[ir.Value]) -> tuple[int, ...]:

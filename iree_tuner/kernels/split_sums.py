@@ -58,6 +58,7 @@ from iree_tuner.kernels.moves import (
 from iree_tuner.kernels.nest import Nest
 from iree_tuner.kernels.operands import computed_operands
 from iree_tuner.kernels.planned_nest import nest_of
+from iree_tuner.kernels.shapes import combined_by
 from iree_tuner.kernels.site import Site, array_of, case_of, function_of, program_of, roots_of, zeros_of
 from iree_tuner.ops.contraction import Contraction
 from iree_tuner.ops.dag import captured
@@ -307,8 +308,8 @@ def gathered(ops: Sequence[ir.Operation]) -> tuple[list[ir.Value], list[ir.Opera
 
 _MOST_RESULTS, _LEAST_TERMS = 1 << 12, 1 << 12
 _ENOUGH = 1 << 12  # partial sums that keep a device busy
-_ADD, _IMPORT = "arith.addf", "hal.tensor.import"
-_BARRIER, _FENCE, _SEGMENTS = "util.optimization_barrier", "!hal.fence", "operandSegmentSizes"
+_IMPORT, _BARRIER = "hal.tensor.import", "util.optimization_barrier"
+_FENCE, _SEGMENTS = "!hal.fence", "operandSegmentSizes"
 
 
 def added_up(parts: ir.Value[Any], kept: int) -> ir.Value:
@@ -316,11 +317,8 @@ def added_up(parts: ir.Value[Any], kept: int) -> ir.Value:
     kind = ir.RankedTensorType(parts.type)
     rank = kind.rank
     maps = [access(rank, range(each)) for each in (rank, kept)]
-    kinds, start = (
-        ["parallel"] * kept + ["reduction"] * (rank - kept),
-        zeros(kind.shape[:kept], kind.element_type),
-    )
-    return generic([parts], start, maps, kinds, lambda *each: arith.addf(each[1], each[0]))
+    start = zeros(kind.shape[:kept], kind.element_type)
+    return generic([parts], start, maps, lambda *each: arith.addf(each[1], each[0]))
 
 
 def find_computed(blocks: Sequence[OpsOfBlock]) -> list[Site]:
@@ -355,8 +353,7 @@ def find_sums(blocks: Sequence[OpsOfBlock]) -> list[Site]:
 
 def is_large_sum(op: ir.Operation) -> bool:
     """Whether an op adds up many values to few results, starting from zeros."""
-    is_sum = op.name == "linalg.generic" and len(op.operands) == 2 and len(op.results) == 1
-    return is_sum and bool(zeros_of(op)) and _adds_up(op) and bool(_loops_apart(op))
+    return combined_by(op) == "arith.addf" and bool(zeros_of(op)) and bool(_loops_apart(op))
 
 
 def _site_of(
@@ -413,17 +410,6 @@ def _is_given(value: ir.Value) -> bool:
     return before is None or before.name in (*HOISTED, _IMPORT) or is_source(before)
 
 
-def _adds_up(op: ir.Operation) -> bool:
-    """Whether the body only adds its input to the result."""
-    block = op.regions[0].blocks[0]
-    add, *rest = (each.operation for each in block.operations)
-    given = list(block.arguments)
-    return (
-        len(rest) == 1 and add.name == _ADD and set(add.operands) == set(given)
-        and list(rest[0].operands) == [add.result]
-    )  # fmt: skip
-
-
 def _loops_apart(op: ir.Operation) -> list[int]:
     """The outermost loops of the sum, whose iterations become parts; empty if a split does not help."""
     sizes, kinds, maps = loop_sizes(op), iterators(op), indexing_maps(op)
@@ -454,10 +440,9 @@ def _build(
     shape = ir.RankedTensorType(op.operands[0].type).shape
     element = ir.RankedTensorType(op.result.type).element_type
     partly = access(len(shape), order)
-    kinds = ["parallel" if at in order else "reduction" for at in range(len(shape))]
     inputs = dict(zip(values, function.arguments, strict=True))
     first = zeros([shape[each] for each in order], element)
-    return added_up(build_sum(plan, inputs, first, kinds, partly), len(kept))
+    return added_up(build_sum(plan, inputs, first, partly), len(kept))
 
 
 def _place(op: ir.Operation) -> dict[int, int]:

@@ -19,7 +19,7 @@ from iree.compiler.dialects import arith, func, tensor
 from iree.compiler.dialects import math as math_ops
 
 from iree_tuner.compiler.context import new_context, to_bytecode
-from iree_tuner.compiler.linalg import generic, named
+from iree_tuner.compiler.linalg import access, generic, named
 from iree_tuner.compiler.versions import installed
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.device.bench import Bench
@@ -297,20 +297,18 @@ def multiply_adds(size: int) -> bytes:
 
     with new_context(), ir.Location.unknown():
         every = ir.AffineMap.get_identity(1)
-        return _program((size,), (size,), (every, every), ("parallel",), body, filled=False)
+        return _program((size,), (size,), (every, every), body, filled=False)
 
 
 def sums(blocks: int, rows: int) -> bytes:
     """A program that adds up the rows of each block, as bytecode."""
     with new_context(), ir.Location.unknown():
-        block, _, column = (ir.AffineDimExpr.get(i) for i in range(3))
-        maps = (ir.AffineMap.get_identity(3), ir.AffineMap.get(3, 0, [block, column]))
-        kinds = ("parallel", "reduction", "parallel")
-        return _program((blocks, rows, _ROW), (blocks, _ROW), maps, kinds, arith.addf, filled=True)
+        maps = (ir.AffineMap.get_identity(3), access(3, (0, 2)))
+        return _program((blocks, rows, _ROW), (blocks, _ROW), maps, arith.addf, filled=True)
 
 
 def _program(
-    taken: tuple[int, ...], given: tuple[int, ...], maps: tuple[ir.AffineMap, ...], kinds: tuple[str, ...],
+    taken: tuple[int, ...], given: tuple[int, ...], maps: tuple[ir.AffineMap, ...],
     body: Callable[[ir.Value, ir.Value], ir.Value], *, filled: bool,
 ) -> bytes:  # fmt: skip
     """A function of one linalg op, in the current context and location."""
@@ -324,7 +322,7 @@ def _program(
         out = tensor.empty(given, element)
         if filled:
             out = named("fill")(arith.constant(element, 0.0), outs=[out])
-        func.ReturnOp([generic([block.arguments[0]], out, maps, kinds, body)])
+        func.ReturnOp([generic([block.arguments[0]], out, maps, body)])
     return to_bytecode(module)
 
 

@@ -24,7 +24,7 @@ from iree_tuner.compiler.versions import installed
 from iree_tuner.compiler.worker import SentPath, WorkerError, Workers
 from iree_tuner.device.bench import Bench
 from iree_tuner.device.device_facts import DeviceFacts
-from iree_tuner.device.program_inputs import Array, argument
+from iree_tuner.device.program_inputs import Array, arguments_of
 from iree_tuner.device.program_loaded import LoadedProgram
 from iree_tuner.device.program_parameters import generate, load_index
 from iree_tuner.device.program_request import request, sized_as_given
@@ -108,12 +108,9 @@ def _calls(loaded: LoadedProgram, run: ProgramRun) -> list[_Call]:
     rng = np.random.default_rng(0)
     calls: list[_Call] = []
     for each in loaded._functions:  # pyright: ignore[reportPrivateUsage]
-        values: list[tuple[Taken, Array | float | int]] = []
-        for number, taken in enumerate(each.taken):
-            given = each.given[number] if number < len(each.given) else None
-            value = argument(number, taken, given, run.sizes, 0, rng, run.feed(each.name, number))
-            values.append((taken, value))
-        calls.append(_Call(each.signature.function.name, tuple(values)))
+        arguments = arguments_of(run, each.name, each.taken, each.given)
+        values = tuple((one.taken, one.value(0, rng)) for one in arguments)
+        calls.append(_Call(each.signature.function.name, values))
     return calls
 
 

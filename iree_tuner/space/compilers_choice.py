@@ -16,13 +16,14 @@ from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from iree_tuner.compiler.unbound import pipeline_of
 from iree_tuner.errors import TunerError
+from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.space.configuration import Assignment, Configuration
 from iree_tuner.space.constraints import COMPANIONS, integers
 from iree_tuner.space.gpu.padding import drop_idle_padding
 from iree_tuner.space.joint import JointSpace
 from iree_tuner.space.llvm_cpu.attributes import LEVELS, LOWERING_CONFIG, OPTIONS
 from iree_tuner.space.space import Space
-from iree_tuner.space.spirv.attributes import INTERCHANGE, SUBGROUP_SIZE, spirv_entries
+from iree_tuner.space.spirv.attributes import INTERCHANGE, spirv_entries
 
 # IR as text: no accessor that reads configurations of llvm-cpu
 _PIPELINE = re.compile(r"pipeline = #\w+\.\w*pipeline<(\w+)>")
@@ -68,12 +69,21 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Written:
-    """A configuration as a program or a spec carries it: printed attributes, companions' by their labels."""
+    """A configuration as a program, a spec or the compiler has it: printed attributes.
+
+    Without `decomposition`, an attention's `decomposition_config`, the knobs of its two multiplications stay
+    open. `companions` are the lowering configs of other ops, by their labels.
+    """
 
     lowering: str
     translation: str
     decomposition: str = ""
     companions: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @classmethod
+    def by_compiler(cls, dispatch: Dispatch) -> Written:
+        """The compiler's choice for a dispatch, without that for other ops than the root."""
+        return cls(dispatch.default, dispatch.pipeline, dispatch.decomposition)
 
     @classmethod
     def of(cls, configuration: Configuration, context: ir.Context) -> Written:
@@ -96,7 +106,7 @@ def named_pipeline(translation: str) -> str:
 
 def read_written(space: Space, written: Written) -> Chosen:
     """A configuration read against a space's knobs, also the knobs of ops other than the root."""
-    chosen = read_choice(space, written.lowering, written.translation, written.decomposition)
+    chosen = _read_root(space, written)
     knobs = ir.DictAttr(space.op.knobs)
     if chosen.misfits or COMPANIONS not in knobs:
         return chosen
@@ -120,41 +130,36 @@ def read_written(space: Space, written: Written) -> Chosen:
     return chosen
 
 
-def read_choice(space: Space, lowering: str, translation: str, decomposition: str = "") -> Chosen:
-    """A printed choice read against a space's knobs.
-
-    Without `decomposition`, an attention's `decomposition_config`, the knobs of its two multiplications stay
-    open.
-    """
-    other = named_pipeline(translation)
+def _read_root(space: Space, written: Written) -> Chosen:
+    other = named_pipeline(written.translation)
     if other != space.pipeline:
         return Chosen(misfits=[f"the compiler uses {other or 'no pipeline'}, not {space.pipeline}"])
     kind, _ = pipeline_of(space.op.pipeline)
     config = _CONFIGS.get(kind, "#iree_gpu.lowering_config")
-    if (found := lowering.partition("<")[0]) != config:
+    if (found := written.lowering.partition("<")[0]) != config:
         difference = f"the lowering config is {found or 'missing'}, and {config} for {space.pipeline}"
         return Chosen(misfits=[difference])
     chosen = Chosen()
     with space.op.operation.context:
         if kind == _CPU:
-            _read_cpu(space, lowering, translation, chosen)
+            _read_cpu(space, written, chosen)
         elif kind == _SPIRV:
-            _read_spirv(space, lowering, translation, chosen)
+            _read_spirv(space, written, chosen)
         else:
-            _read_gpu(space, lowering, translation, decomposition, chosen)
+            _read_gpu(space, written, chosen)
     return chosen
 
 
-def _read_cpu(space: Space, lowering: str, translation: str, chosen: Chosen) -> None:
+def _read_cpu(space: Space, written: Written, chosen: Chosen) -> None:
     """A tile of 0 leaves a loop whole, as a tile of its size does."""
     knobs = ir.DictAttr(space.op.knobs)
-    actual = _tiles(lowering)
-    scalable = [level for level in _ANY_LEVEL.findall(lowering) if level not in actual]
+    actual = _tiles(written.lowering)
+    scalable = [level for level in _ANY_LEVEL.findall(written.lowering) if level not in actual]
     chosen.misfits.extend(f"{level} has scalable tiles" for level in scalable)
     template = _levels_of(ir.DictAttr(knobs[LOWERING_CONFIG]))
     _read_levels(template, actual, space.workload.loops, "", chosen)
     _inherit(space, actual, chosen)
-    found = _CPU_OPTIONS.search(translation)
+    found = _CPU_OPTIONS.search(written.translation)
     enabled = [name.strip() for name in found.group(1).split(",")] if found else []
     options = {option.name: option.attr for option in ir.DictAttr(knobs[OPTIONS])} if OPTIONS in knobs else {}
     for name, option in options.items():
@@ -211,57 +216,38 @@ def _inherit(space: Space, actual: dict[str, list[int]], chosen: Chosen) -> None
                     chosen.inherited[item.name] = max(tiles, default=0) or space.workload.loops[shared]
 
 
-def _read_spirv(space: Space, lowering: str, translation: str, chosen: Chosen) -> None:
-    actual = spirv_entries(lowering, translation)
-    template = {named.name: named.attr for named in ir.DictAttr(space.op.knobs) if named.name != COMPANIONS}
+def _read_spirv(space: Space, written: Written, chosen: Chosen) -> None:
+    actual = spirv_entries(written.lowering, written.translation)
+    template = _entries(space.op.knobs)
+    template.pop(COMPANIONS, None)
     swaps = not _is_off(ir.DictAttr(actual[INTERCHANGE])["swap"])
     if INTERCHANGE in template and not swaps:  # which loops would change places does not matter then
-        kept = {named.name: named.attr for named in ir.DictAttr(template[INTERCHANGE])}
-        kept |= {named.name: named.attr for named in ir.DictAttr(actual[INTERCHANGE])}
-        actual[INTERCHANGE] = ir.DictAttr.get(kept)
-    unset = (SUBGROUP_SIZE, *(() if swaps else (INTERCHANGE,)))
-    for name in sorted(template.keys() | actual.keys()):
-        if name not in template:
-            if name not in unset or (name == SUBGROUP_SIZE and not _is_off(actual[name])):
-                chosen.misfits.append(f"{name} is {actual[name]}, but is never set in this space")
-        elif name in actual:
-            _unify(template[name], actual[name], name, chosen)
-        else:
-            chosen.misfits.append(f"{name} is not set, but is always {template[name]} in this space")
+        actual[INTERCHANGE] = ir.DictAttr.get(_entries(template[INTERCHANGE]) | _entries(actual[INTERCHANGE]))
+    _unify_entries(template, actual, "", chosen)
 
 
-def _read_gpu(space: Space, lowering: str, translation: str, decomposition: str, chosen: Chosen) -> None:
+def _read_gpu(space: Space, written: Written, chosen: Chosen) -> None:
     # IR as text: candidates are stored as text
-    config = iree_gpu.LoweringConfigAttr(ir.Attribute.parse(lowering))
+    config = iree_gpu.LoweringConfigAttr(ir.Attribute.parse(written.lowering))
     # The entries of both attributes under the names that they have in a knobs dictionary.
-    actual = {named.name: named.attr for named in ir.DictAttr(config.attributes)}
+    actual = _entries(config.attributes)
     # IR as text: candidates are stored as text
-    info = iree_codegen.TranslationInfoAttr(ir.Attribute.parse(translation))
+    info = iree_codegen.TranslationInfoAttr(ir.Attribute.parse(written.translation))
     actual["workgroup_size"] = integers(list(info.workgroup_size))
     actual["subgroup_size"] = integers([info.subgroup_size])[0]
-    configuration = info.configuration
-    if configuration is not None:
-        actual.update((named.name, named.attr) for named in ir.DictAttr(configuration))
+    if info.configuration is not None:
+        actual |= _entries(info.configuration)
     actual[_PIPELINE_OPTIONS] = _gpu_options(
         actual.get(_PIPELINE_OPTIONS, iree_gpu.PipelineOptionsAttr.get())
     )
-    template = {named.name: named.attr for named in ir.DictAttr(space.op.knobs)}
+    template = _entries(space.op.knobs)
     template.pop(COMPANIONS, None)  # they follow the root's
     two = template.pop(_DECOMPOSITION, None)
-    if two is not None and decomposition:
+    if two is not None and written.decomposition:
         # IR as text: candidates are stored as text
-        _unify(two, ir.Attribute.parse(decomposition), _DECOMPOSITION, chosen)
+        _unify(two, ir.Attribute.parse(written.decomposition), _DECOMPOSITION, chosen)
     drop_idle_padding(space.workload, template, actual)
-    for name in sorted(template.keys() | actual.keys()):
-        if name not in template:
-            if not _is_off(actual[name]):
-                chosen.misfits.append(f"{name} is {actual[name]}, but is never set in this space")
-            continue
-        value = actual.get(name) or _absent(template[name])
-        if value is not None:
-            _unify(template[name], value, name, chosen)
-        else:
-            chosen.misfits.append(f"{name} is not set, but is always {template[name]} in this space")
+    _unify_entries(template, actual, "", chosen)
 
 
 def _gpu_options(given: ir.Attribute) -> ir.Attribute:
@@ -311,24 +297,35 @@ def _unify(template: ir.Attribute, actual: ir.Attribute, where: str, chosen: Cho
         if not all(map(_is_off, items[len(template) :])):
             chosen.fixed(where, actual, template)
     elif isinstance(template, ir.DictAttr) and isinstance(actual, ir.DictAttr):
-        for named in template:
-            value = actual[named.name] if named.name in actual else _absent(named.attr)
-            place = f"{where}.{named.name}"
-            if value is not None:
-                _unify(named.attr, value, place, chosen)
-            else:
-                chosen.misfits.append(f"{place} is not set, but is always {named.attr} in this space")
-        chosen.misfits.extend(
-            f"{where}.{named.name} is {named.attr}, but is never set in this space"
-            for named in actual
-            if named.name not in template and not _is_off(named.attr)
-        )
+        _unify_entries(_entries(template), _entries(actual), f"{where}.", chosen)
     elif isinstance(template, iree_gpu.LoweringConfigAttr) and isinstance(
         actual, iree_gpu.LoweringConfigAttr
     ):
         _unify(ir.DictAttr(template.attributes), ir.DictAttr(actual.attributes), where, chosen)
     elif template != actual:
         chosen.fixed(where, actual, template)
+
+
+def _unify_entries(
+    template: Mapping[str, ir.Attribute], actual: Mapping[str, ir.Attribute], prefix: str, chosen: Chosen
+) -> None:
+    """The same for the entries of dictionaries; `prefix` is in front of their names in misfits."""
+    for name in sorted(template.keys() | actual.keys()):
+        place = f"{prefix}{name}"
+        if name not in template:
+            if not _is_off(actual[name]):
+                chosen.misfits.append(f"{place} is {actual[name]}, but is never set in this space")
+            continue
+        set_ = name in actual and actual[name] != ir.ArrayAttr.get([])
+        value = actual[name] if set_ else _absent(template[name])
+        if value is not None:
+            _unify(template[name], value, place, chosen)
+        else:
+            chosen.misfits.append(f"{place} is not set, but is always {template[name]} in this space")
+
+
+def _entries(dictionary: ir.Attribute) -> dict[str, ir.Attribute]:
+    return {named.name: named.attr for named in ir.DictAttr(dictionary)}
 
 
 def _is_off(attribute: ir.Attribute) -> bool:
@@ -354,11 +351,9 @@ class Default:
     reasons: tuple[str, ...] = ()
 
 
-def find_default(
-    space: Space, lowering_config: str, translation_info: str, decomposition_config: str = ""
-) -> Default:
-    """The compiler's choice, printed as for `read_choice`, as a member of the space."""
-    chosen = read_choice(space, lowering_config, translation_info, decomposition_config)
+def find_default(space: Space, written: Written) -> Default:
+    """The compiler's choice as a member of the space."""
+    chosen = read_written(space, written)
     if chosen.misfits:
         return Default(None, tuple(chosen.misfits))
     full = space.complete(chosen.inherited | chosen.values) or space.complete(chosen.values)
@@ -382,27 +377,20 @@ _CANDIDATES = 512
 _STEPS = 100
 
 
-def starting_point(
-    space: Space, lowering_config: str, translation_info: str, decomposition_config: str = ""
-) -> Assignment | None:
-    """The compiler's choice, printed as for `read_choice`, or a legal assignment near it.
+def starting_point(space: Space, written: Written) -> Assignment | None:
+    """The compiler's choice, or a legal assignment near it.
 
     Enumerates nothing. None for an empty space, and for a choice that has another pipeline or no knob's
     value.
     """
-    known = read_choice(space, lowering_config, translation_info, decomposition_config).values
-    if not known:
-        return None
-    default = find_default(space, lowering_config, translation_info, decomposition_config)
-    return default.assignment or _nearest(space, known)
+    known = read_written(space, written).values
+    return (find_default(space, written).assignment or _nearest(space, known)) if known else None
 
 
-def starting_point_of(
-    joint: JointSpace, lowering_config: str, translation_info: str, decomposition_config: str = ""
-) -> Assignment | None:
+def starting_point_of(joint: JointSpace, written: Written) -> Assignment | None:
     """`starting_point` in the one of several spaces whose pipeline the choice has."""
     for place, space in enumerate(joint.spaces):
-        found = starting_point(space, lowering_config, translation_info, decomposition_config)
+        found = starting_point(space, written)
         if found is not None:
             return joint.join(place, found)
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
@@ -66,10 +67,8 @@ class ByTarget(SpaceProvider):
             return [module for module in found if module is not None]
         # The compiler's constraints on a dynamic op are about values that are computed outside of them.
         emitted = () if workload.dynamic else request.emitted
-        supplements = self.supplements if request.supplements else None
-        return gpu_constraints(
-            undivided(workload), limits, context, emitted, self.gpu, supplements, self.added
-        )
+        own = replace(request, workload=undivided(workload), emitted=emitted)
+        return gpu_constraints(own, limits, self.gpu, self.supplements, self.added)
 
 
 class AttentionSpaces(ByTarget):

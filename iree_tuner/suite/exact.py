@@ -17,78 +17,47 @@ from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
-from numpy.lib.stride_tricks import as_strided
+from numpy.lib.stride_tricks import sliding_window_view
 
 from iree_tuner.compiler.worker import SentPath, WorkerError, Workers
 from iree_tuner.device.data import dtype_of
 from iree_tuner.errors import UsageError
-from iree_tuner.suite.operation import (
-    FILTER_AXES,
-    TO_NCHW,
-    TO_NHWC,
-    Binary,
-    CannotError,
-    ConvLayer,
-    ImageLayout,
-    Layouts,
-    Operation,
-    Reduction,
-    Unary,
-    Window,
-)
+from iree_tuner.suite.operation import Binary, CannotError, ConvLayer, Operation, Reduction, Unary
 from iree_tuner.suite.tensors import INTEGERS, Array, read_inputs, write_array
 
 Values = npt.NDArray[Any]
 
 
-def convolve(image: Values, filters: Values, window: Window, layouts: Layouts) -> Values:
-    """A 2-D convolution of floats, laid out as its image."""
-    seen = filters.transpose(FILTER_AXES[layouts[1]])
-    if window.groups > 1 and seen.shape[:2] == (window.groups, 1):
-        return _depthwise(image, seen, window, layouts[0])
-    windows = _windows(image, (seen.shape[2], seen.shape[3]), window, layouts[0])
-    batch, height, width, channels, *kernel = windows.shape
-    groups = window.groups
-    points, depth = height * width, channels // groups * kernel[0] * kernel[1]
-    if layouts[0] == "nchw":
-        # Filters by channels times channels by points: the result is in its layout.
-        matrix = seen.reshape(groups, -1, depth)
-        columns = windows.transpose(0, 3, 4, 5, 1, 2).reshape(batch, groups, depth, points)
-        return np.matmul(matrix, columns).reshape(batch, -1, height, width)
-    # The channel last, as in the image.
-    matrix = seen.reshape(groups, -1, channels // groups, *kernel).transpose(0, 3, 4, 2, 1)
-    matrix = matrix.reshape(groups, depth, -1)
-    parts = windows.reshape(batch, height, width, groups, -1, *kernel)
-    if groups == 1:
-        rows = parts.transpose(0, 1, 2, 3, 5, 6, 4).reshape(batch * points, depth)
-        return np.matmul(rows, matrix[0]).reshape(batch, height, width, -1)
-    rows = parts.transpose(3, 0, 1, 2, 5, 6, 4).reshape(groups, batch * points, depth)
-    sums = np.matmul(rows, matrix).transpose(1, 0, 2)
-    return np.ascontiguousarray(sums).reshape(batch, height, width, -1)
+def convolve_windows(layer: ConvLayer, image: Values, filters: Values) -> Values:
+    """A convolution as one product of matrices, of a copy of all windows."""
+    if any(layer.padding):
+        image = np.pad(image, [(0, 0), (0, 0), *((pad, pad) for pad in layer.padding)])
+    if layer.groups > 1 and filters.shape[:2] == (layer.groups, 1):
+        return _depthwise(layer, image, filters)
+    rank, (batch, channels), groups = len(layer.kernel), image.shape[:2], layer.groups
+    reach = [(taps - 1) * dilation + 1 for taps, dilation in zip(layer.kernel, layer.dilations, strict=True)]
+    steps = (slice(None, None, step) for step in (1, 1, *layer.strides, *layer.dilations))
+    windows = sliding_window_view(image, reach, tuple(range(2, 2 + rank)))[tuple(steps)]
+    windows = windows.reshape(batch, groups, channels // groups, *windows.shape[2:])
+    places, taps = range(3, 3 + rank), range(3 + rank, 3 + 2 * rank)
+    depth, points = channels // groups * prod(layer.kernel), prod(layer.results)
+    if image.strides[1] > image.itemsize:
+        columns = windows.transpose(0, 1, 2, *taps, *places).reshape(batch, groups, depth, points)
+        return np.matmul(filters.reshape(groups, -1, depth), columns).reshape(batch, -1, *layer.results)
+    # The channels are last in memory: so they are in the copy and the result.
+    rows = windows.transpose(1, 0, *places, *taps, 2).reshape(groups, batch * points, depth)
+    matrix = filters.reshape(groups, -1, channels // groups, *layer.kernel)
+    matrix = matrix.transpose(0, *range(3, 3 + rank), 2, 1).reshape(groups, depth, -1)
+    sums = np.matmul(rows, matrix).transpose(1, 0, 2).reshape(batch, *layer.results, -1)
+    return sums.transpose(0, 1 + rank, *range(1, 1 + rank))
 
 
-def _windows(image: Values, kernel: tuple[int, int], window: Window, layout: ImageLayout) -> Values:
-    """A view: batch x height x width x channels x kernel height x kernel width."""
-    order = (0, 1, 2, 3) if layout == "nhwc" else (0, 2, 3, 1)
-    batch, height, width, channels = (image.shape[axis] for axis in order)
-    n, y, x, c = (image.strides[axis] for axis in order)
-    (sy, sx), (dy, dx) = window.strides, window.dilations
-    rows, columns = window.results((height, width), kernel)
-    shape = (batch, rows, columns, channels, *kernel)
-    return as_strided(image, shape, (n, y * sy, x * sx, c, y * dy, x * dx), writeable=False)
-
-
-def _depthwise(image: Values, filters: Values, window: Window, layout: ImageLayout) -> Values:
+def _depthwise(layer: ConvLayer, image: Values, filters: Values) -> Values:
     """A filter for each channel: a product with the whole image for each place of the filters."""
-    spatial = (1, 2) if layout == "nhwc" else (2, 3)
-    rows, columns = window.results([image.shape[axis] for axis in spatial], filters.shape[2:])
     total: Values | None = None
-    for y, x in np.ndindex(*filters.shape[2:]):
-        place = [slice(None)] * 4
-        place[spatial[0]] = _span(y * window.dilations[0], rows, window.strides[0])
-        place[spatial[1]] = _span(x * window.dilations[1], columns, window.strides[1])
-        factor = filters[:, 0, y, x]
-        part = image[tuple(place)] * (factor if layout == "nhwc" else factor[:, None, None])
+    for tap, seen in _taps(layer):
+        factor = filters[(slice(None), 0, *tap)]
+        part = image[seen] * factor.reshape(-1, *[1] * len(layer.kernel))
         total = part if total is None else np.add(total, part, out=total)
     assert total is not None, "filters have at least one place"
     return total
@@ -193,22 +162,6 @@ class Exact:
 
     def matmul(self, a: Array, b: Array, element_type: str) -> Array:
         return self._wide(a) @ self._wide(b)
-
-    def convolution(
-        self, image: Array, filters: Array, window: Window, layouts: Layouts, element_type: str
-    ) -> Array:
-        """As a layer, with the channels where those have them."""
-        last = layouts[0] == "nhwc"
-        image, filters = (
-            image.transpose(TO_NCHW) if last else image,
-            filters.transpose(FILTER_AXES[layouts[1]]),
-        )
-        layer = ConvLayer(
-            "forward", image.shape[2:], filters.shape[2:], window.strides, (0, 0), window.dilations,
-            window.groups,
-        )  # fmt: skip
-        result = self.layer(layer, image, filters, element_type)
-        return result.transpose(TO_NHWC) if last else result
 
     def layer(self, layer: ConvLayer, lhs: Array, rhs: Array, element_type: str) -> Array:
         """A product for each position in the filters."""

@@ -266,12 +266,6 @@ class BackendHost:
         limit_s = self._limit_s(job) * job.conditions.streams + 2 * job.conditions.background_load_s + pause_s
         return self._ask(sample_here, pause_s, slot, limit_s=limit_s)
 
-    def forget(self) -> None:
-        """Drop what is loaded; the process stays."""
-        if self._jobs:
-            self._jobs.clear()
-            self._ask(forget_here, limit_s=self._patience_s)
-
     def close(self) -> None:
         self._jobs.clear()
         workers, self._workers = self._workers, None

@@ -27,40 +27,10 @@ Unary = Literal[
 ]
 Binary = Literal["add", "subtract", "multiply", "divide", "maximum", "minimum"]
 Reduction = Literal["sum", "max", "min", "mean"]
-ImageLayout = Literal["nhwc", "nchw"]
-FilterLayout = Literal["hwcf", "fchw", "fhwc"]
-Layouts = tuple[ImageLayout, FilterLayout]
-
-FILTER_AXES: dict[FilterLayout, tuple[int, ...]] = {
-    "hwcf": (3, 2, 0, 1), "fchw": (0, 1, 2, 3), "fhwc": (0, 3, 1, 2),
-}  # fmt: skip
-"""Where filters have their filter, channel, height and width."""
-
-TO_NCHW, TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
 
 
 class CannotError(Exception):
     """A back end cannot do an operation; the message says what is missing, in one line."""
-
-
-@dataclass(frozen=True)
-class Window:
-    """How a convolution goes over its image, which contains its padding."""
-
-    # strides, dilations: of height and width
-    strides: tuple[int, int] = (1, 1)
-    dilations: tuple[int, int] = (1, 1)
-    groups: int = 1  # of channels, each with its own filters; one a channel: depthwise
-
-    def results(self, image: Sequence[int], kernel: Sequence[int]) -> tuple[int, ...]:
-        return _results(image, kernel, self.strides, self.dilations)
-
-
-def _results(
-    image: Sequence[int], kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
-) -> tuple[int, ...]:
-    each = zip(image, kernel, strides, dilations, strict=True)
-    return tuple((size - dilation * (taps - 1) - 1) // stride + 1 for size, taps, stride, dilation in each)
 
 
 Direction = Literal["forward", "data", "weights"]
@@ -85,14 +55,17 @@ class ConvLayer:
     @property
     def results(self) -> tuple[int, ...]:
         """Spatial sizes of the convolution's result."""
-        padded = [size + 2 * pad for size, pad in zip(self.image, self.padding, strict=True)]
-        return _results(padded, self.kernel, self.strides, self.dilations)
+        each = zip(self.image, self.kernel, self.strides, self.padding, self.dilations, strict=True)
+        return tuple(
+            (size + 2 * pad - dilation * (taps - 1) - 1) // stride + 1
+            for size, taps, stride, pad, dilation in each
+        )
 
 
 class Primitives(Protocol[T]):
     """Functions on tensors. Types are MLIR's names; shapes are row-major.
 
-    Results of `matmul`, `convolution`, `attention` and `reduce` may have more precision than was asked for,
+    Results of `matmul`, `layer`, `attention` and `reduce` may have more precision than was asked for,
     never less; `cast` ends an operation.
     """
 
@@ -114,10 +87,6 @@ class Primitives(Protocol[T]):
 
     def matmul(self, a: T, b: T, element_type: str) -> T:
         """`a @ b` over the last two dimensions, the others equal; of this type or a more precise one."""
-        ...
-
-    def convolution(self, image: T, filters: T, window: Window, layouts: Layouts, element_type: str) -> T:
-        """A 2-D convolution, its result laid out as the image; filters have channels / groups channels."""
         ...
 
     def layer(self, layer: ConvLayer, lhs: T, rhs: T, element_type: str) -> T:
@@ -154,6 +123,11 @@ class Primitives(Protocol[T]):
     def binary(self, kind: Binary, a: T, b: T) -> T:
         """Element by element; shapes are broadcast as NumPy does."""
         ...
+
+
+def reordered(ops: Primitives[T], x: T, layout: str, wanted: str) -> T:
+    """A tensor whose dimensions have these letters, with them in another order."""
+    return x if layout == wanted else ops.transpose(x, [layout.index(each) for each in wanted])
 
 
 Value = int | float | str | bool

@@ -15,7 +15,8 @@ import numpy.typing as npt
 from iree.compiler import ir
 from iree.compiler.dialects import arith, math, tensor
 
-from iree_tuner.compiler.linalg import IndexOp, access, generic, named
+from iree_tuner.compiler import linalg
+from iree_tuner.compiler.linalg import IndexOp, access, converted, named
 from iree_tuner.compiler.worker import SentPath
 from iree_tuner.device.data import dtype_of, random_values
 from iree_tuner.errors import TunerError, UsageError, did_you_mean
@@ -35,23 +36,6 @@ def binary(kind: str, a: ir.Value, b: ir.Value) -> ir.Value:
     """One of `primitives.Binary`, of two elements of one type; of integers all but `divide`."""
     integer, real = _BINARY[kind]
     return (integer if _is_integer(a) else real)(a, b)
-
-
-def converted(x: ir.Value, element_type: ir.Type) -> ir.Value:
-    """The element in another type: floats are rounded to nearest, integers become wider or floats."""
-    if x.type == element_type:
-        return x
-    if _is_integer(x):
-        wide = isinstance(element_type, ir.IntegerType)
-        return arith.extsi(element_type, x) if wide else arith.sitofp(element_type, x)
-    if ElementType.of(x.type).bits < ElementType.of(element_type).bits:
-        return arith.extf(element_type, x)
-    return arith.truncf(element_type, x)
-
-
-def multiply_add(a: ir.Value, b: ir.Value, total: ir.Value) -> ir.Value:
-    """A step of a sum of products, in the type of the sum: the body of contractions."""
-    return add(binary("multiply", converted(a, total.type), converted(b, total.type)), total)
 
 
 def add(value: ir.Value, total: ir.Value) -> ir.Value:
@@ -193,14 +177,9 @@ def elementwise(
         result: shape and type.
         body: makes the result's element from one of each operand.
     """
-    rank = len(result.shape)
-    maps = [*(access(rank, loops) for _, loops in operands), ir.AffineMap.get_identity(rank)]
-    out = empty(result.shape, result.element_type)
-
-    def without_out(*elements: ir.Value) -> ir.Value:
-        return body(*elements[:-1])
-
-    return generic([value for value, _ in operands], out, maps, ["parallel"] * rank, without_out)
+    maps = [access(len(result.shape), loops) for _, loops in operands]
+    values, kind = [value for value, _ in operands], element(result.element_type)
+    return linalg.elementwise(values, maps, result.shape, kind, body)
 
 
 def retyped(value: ir.Value, element_type: str) -> ir.Value:
@@ -269,7 +248,7 @@ def flipped(value: ir.Value, dimensions: Sequence[int]) -> ir.Value:
     if not turned:
         return value
 
-    def body(_: ir.Value) -> ir.Value:
+    def body() -> ir.Value:
         index = ir.IndexType.get()
         at = [IndexOp(dim=each, results=[index]).result for each in range(kind.rank)]
         for each in turned:
@@ -277,8 +256,7 @@ def flipped(value: ir.Value, dimensions: Sequence[int]) -> ir.Value:
             at[each] = arith.subi(last, at[each])
         return tensor.extract(_tensor(value), at)
 
-    out = empty(kind.shape, str(kind.element_type))
-    return generic([], out, [ir.AffineMap.get_identity(kind.rank)], ["parallel"] * kind.rank, body)
+    return linalg.elementwise([], [], kind.shape, kind.element_type, body)
 
 
 # Inputs of an operation: the same for every back end, in files that all processes map.

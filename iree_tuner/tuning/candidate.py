@@ -135,10 +135,8 @@ class Configurations:
             effort.most_ops(baseline.default.ops),
         )
         self._lab = lab
-        self._starters = starters
-        dispatch = baseline.task.dispatches[0]
-        start = dispatch.default, dispatch.pipeline, dispatch.decomposition
-        self._start = starting_point_of(self.space, *start)
+        self._starters = [Written(each.lowering_config, each.translation_info) for each in starters]
+        self._start = starting_point_of(self.space, Written.by_compiler(baseline.task.dispatches[0]))
         self._failures = records.failures
 
     @property
@@ -164,10 +162,7 @@ class Configurations:
 
     def first(self, records: Records) -> list[Assignment]:
         """The first candidates: from specs, then the best ones of similar workloads."""
-        wanted = [
-            starting_point_of(self.space, each.lowering_config, each.translation_info)
-            for each in self._starters
-        ]
+        wanted = [starting_point_of(self.space, each) for each in self._starters]
         found = records.relatives(self.study(), _RELATIVES, _EACH)
         best = [each.best[place] for place in range(_EACH) for each in found if place < len(each.best)]
         wanted += [nearest_member(self.space, each.assignment) for each in best]
@@ -178,14 +173,11 @@ class Configurations:
         if not self._starters:
             return []
         constraints = Constraints(self.space.spaces, self.baseline.task.dispatches[0].limits)
-        judged = [
-            constraints.judge(Written(each.lowering_config, each.translation_info)) for each in self._starters
-        ]
         return [
             f"the starter for {self.baseline.task.workload.name} is illegal here: "
             f"{finding.message}; the nearest legal configuration is tried instead"
-            for each in judged
-            for finding in each.findings
+            for each in self._starters
+            for finding in constraints.judge(each).findings
             if finding.severity == "error"
         ]
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from iree_tuner.check.parts import DispatchFault, Fault, JudgedDispatches, Pieces, judge_here
 from iree_tuner.check.trace import follow_here
 from iree_tuner.compiler.worker import SentPath
-from iree_tuner.device.program_inputs import why_no_value, why_not_called
+from iree_tuner.device.program_inputs import argument_of, why_not_called
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.tolerance import Tolerance
@@ -133,10 +133,9 @@ def not_checked(error: TunerError) -> str:
 def _missing(parts: Parts, run: ProgramRun) -> str:
     """Why an input cannot be generated; empty if all can."""
     for (name, number), value in zip(parts.takes, parts.values, strict=False):
-        taken = Taken(value.element_type, value.shape)
         given = run.input(number) if name == parts.takes[0][0] else None
-        own = run.written(name, number)
-        if reason := why_no_value(number, taken, given, run.sizes, own, run.missing):
+        argument = argument_of(run, name, number, Taken(value.element_type, value.shape), given)
+        if reason := argument.why_no_value(run.missing):
             return reason
     return ""
 
@@ -162,7 +161,7 @@ def functions_run(run: ProgramRun) -> tuple[str, ...]:
     found: list[str] = []
     for entry in run.entries:
         given = () if found else run.inputs
-        if not why_not_called(entry, given, run.sizes):
+        if not why_not_called(entry, run, given):
             found.append(entry.name)
     return tuple(found)
 

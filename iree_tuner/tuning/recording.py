@@ -16,7 +16,7 @@ from iree_tuner.errors import TunerError
 from iree_tuner.measure.statistics import JudgePlan
 from iree_tuner.program.source import Program
 from iree_tuner.search.orders import FixedOrder
-from iree_tuner.space.compilers_choice import starting_point_of
+from iree_tuner.space.compilers_choice import Written, starting_point_of
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store.recordings import Recording
 from iree_tuner.store.trial import Trial
@@ -139,6 +139,6 @@ def _record_one(
     except WorkerError as error:
         note = f"the best candidates were not measured again: {error}"
     machine = machine_of(lab.measurer.facts, dispatch.limits)
-    start = starting_point_of(space, dispatch.default, dispatch.pipeline, dispatch.decomposition)
+    start = starting_point_of(space, Written.by_compiler(dispatch))
     recording = Recording(kind.study(), trials, again_us, machine, start)
     return Recorded(name, recording, note, stop.requested)

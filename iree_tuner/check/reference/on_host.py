@@ -11,10 +11,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 from iree.compiler import ir
-from iree.compiler.dialects import arith, func, hal, tensor, util
+from iree.compiler.dialects import arith, func, hal, util
 
 from iree_tuner.check.reference.scalars import Unsupported
-from iree_tuner.compiler.linalg import generic
+from iree_tuner.compiler.linalg import elementwise
 from iree_tuner.compiler.session import CompileError, CompilerSession
 from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.compiler.worker import session_for
@@ -97,8 +97,7 @@ def _example() -> ir.Module:
         function = func.FuncOp("double", ir.FunctionType.get([vector], [vector]))
     with ir.InsertionPoint(function.add_entry_block()):
         (given,) = function.arguments
-        maps = [ir.AffineMap.get_identity(1)] * 2
-        out = tensor.empty((4,), real)
-        doubled = generic([given], out, maps, ("parallel",), lambda *values: arith.addf(values[0], values[0]))
+        maps = [ir.AffineMap.get_identity(1)]
+        doubled = elementwise([given], maps, (4,), real, lambda *each: arith.addf(each[0], each[0]))
         func.ReturnOp([doubled])
     return module

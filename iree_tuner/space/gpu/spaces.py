@@ -20,6 +20,7 @@ from iree_tuner.space.gpu.matrix_problem import igemm_problem
 from iree_tuner.space.gpu.online_attention import fits_matrix_instructions
 from iree_tuner.space.gpu.padding import PAD_K
 from iree_tuner.space.gpu.simt import simt_constraints
+from iree_tuner.space.providers import SpaceRequest
 from iree_tuner.targets import GpuLimits
 
 _DEPTH = 16  # of CUDA's instructions
@@ -28,38 +29,33 @@ Builder = Callable[[Workload, GpuLimits, ir.Context], list[ir.Module]]
 
 
 def gpu_constraints(
-    workload: Workload,
-    limits: GpuLimits,
-    context: ir.Context,
-    emitted: Sequence[bytes],
-    builders: Sequence[Builder],
-    supplements: Sequence[Supplement] | None,
+    request: SpaceRequest, limits: GpuLimits, builders: Sequence[Builder], supplements: Sequence[Supplement],
     added: Mapping[str, Builder],
-) -> list[ir.Module]:
-    """Modules with one constraints op each: those that the compiler `emitted`, or ops built here.
+) -> list[ir.Module]:  # fmt: skip
+    """Modules with one constraints op each: those that the compiler emitted, or ops built here.
 
-    Without the compiler's, `builders` are tried in turn, and the first that has a space is used. The
-    compiler's are used as they are if `supplements` is None. `added` are further spaces, by the names of
-    their variants.
+    Without the compiler's, `builders` are tried in turn, and the first that has a space is used. `added` are
+    further spaces, by the names of their variants. `limits` are the request's.
     """
-    found = _matrix_or_threads(workload, limits, context, emitted, builders, supplements)
-    if supplements is not None and emitted:
+    workload, context = request.workload, request.context
+    found = _matrix_or_threads(request, limits, builders, supplements)
+    if request.supplements and request.emitted:
         for variant, build in added.items():
             found += [as_variant(module, variant) for module in build(workload, limits, context)]
-    if supplements is not None and _reads_on(found, workload, limits):
+    if request.supplements and _reads_on(found, workload, limits):
         found += [as_variant(module, "simt") for module in simt_constraints(workload, limits, context)[:1]]
     return found
 
 
 def _matrix_or_threads(
-    workload: Workload, limits: GpuLimits, context: ir.Context, emitted: Sequence[bytes],
-    builders: Sequence[Builder], supplements: Sequence[Supplement] | None,
-) -> list[ir.Module]:  # fmt: skip
+    request: SpaceRequest, limits: GpuLimits, builders: Sequence[Builder], supplements: Sequence[Supplement]
+) -> list[ir.Module]:
+    workload, context = request.workload, request.context
     with context, ir.Location.unknown(context):
         # IR as text: bytecode of another process
-        modules = [ir.Module.parse(source) for source in emitted]
+        modules = [ir.Module.parse(source) for source in request.emitted]
         gathered: list[ir.Module] = []
-        if supplements is not None:
+        if request.supplements:
             modules = [module for module in modules if _has_instruction(module, workload, limits)]
             right = [module for module in modules if _counts_gathered_loops(module, workload, limits)]
             if len(right) < len(modules):
@@ -70,7 +66,7 @@ def _matrix_or_threads(
             draft = Draft(only_constraints(module), workload, limits)
             if draft.igemm:
                 as_variant(module, "igemm")
-            if supplements is not None:
+            if request.supplements:
                 apply(tuple(supplements), draft)
                 module.operation.verify()
         if modules or gathered:

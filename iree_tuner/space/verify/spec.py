@@ -11,7 +11,7 @@ from iree.compiler.dialects import arith, func, iree_codegen, tensor
 
 from iree_tuner.compiler import linalg
 from iree_tuner.compiler.context import ops_in, to_bytecode, walk
-from iree_tuner.compiler.linalg import generic
+from iree_tuner.compiler.linalg import generic, multiply_add
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.ops import contraction, convolution
@@ -100,27 +100,11 @@ def _add_product(name: str, match: ir.Operation, around: Sequence[ir.Operation])
     shapes = [[_last(expression, sizes) + 1 for expression in each.results] for each in maps]
     tensors = [ir.RankedTensorType.get(shape, kind) for shape, kind in zip(shapes, types, strict=True)]
     entry = func.FuncOp(name, (tensors[:2], tensors[2:])).add_entry_block()
-    written = [each.position for each in maps[2].results if isinstance(each, ir.AffineDimExpr)]
-    kinds = ["parallel" if loop in written else "reduction" for loop in range(maps[0].n_dims)]
     with ir.InsertionPoint(entry):
         is_float = isinstance(types[2], ir.FloatType)
         zero = arith.constant(types[2], 0.0 if is_float else 0)
         initial = linalg.named("fill")(zero, outs=[tensor.empty(shapes[2], types[2])])
-        func.ReturnOp([generic(list(entry.arguments), initial, maps, kinds, _multiply_and_add)])
-
-
-def _multiply_and_add(left: ir.Value, right: ir.Value, before: ir.Value) -> ir.Value:
-    if isinstance(before.type, ir.FloatType):
-        return arith.addf(before, arith.mulf(_widened(left, before), _widened(right, before)))
-    return arith.addi(before, arith.muli(_widened(left, before), _widened(right, before)))
-
-
-def _widened(value: ir.Value, like: ir.Value) -> ir.Value:
-    if value.type == like.type:
-        return value
-    if isinstance(like.type, ir.FloatType):
-        return arith.extf(like.type, value)
-    return arith.extsi(like.type, value)
+        func.ReturnOp([generic(list(entry.arguments), initial, maps, multiply_add)])
 
 
 def _loop_sizes(

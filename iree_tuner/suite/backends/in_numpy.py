@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from iree_tuner.device.data import dtype_of
 from iree_tuner.suite.backends.backend import Job, LoadedCalls, Running, copies_of, versions
-from iree_tuner.suite.exact import Exact, convolve, convolve_layer
-from iree_tuner.suite.operation import CannotError, ConvLayer, Layouts, Operation, Reduction, Window
+from iree_tuner.suite.exact import Exact, convolve_layer, convolve_windows
+from iree_tuner.suite.operation import CannotError, ConvLayer, Operation, Reduction
 from iree_tuner.targets import on_host
 
 Values = npt.NDArray[Any]
@@ -71,17 +71,10 @@ class NumpyPrimitives(Exact):
         wide = np.result_type(a.dtype, dtype_of(element_type) or a.dtype)
         return np.matmul(a.astype(wide, copy=False), b.astype(wide, copy=False))
 
-    def convolution(
-        self, image: Values, filters: Values, window: Window, layouts: Layouts, element_type: str
-    ) -> Values:
-        """Windows of the image as a strided view, multiplied with the filters by BLAS."""
-        _check_blas(image, filters)
-        return convolve(image, filters, window, layouts)
-
     def layer(self, layer: ConvLayer, lhs: Values, rhs: Values, element_type: str) -> Values:
-        """Products of matrices by BLAS, one for each place in the filters."""
+        """Products of matrices by BLAS: one of all windows; of a gradient one for each place in filters."""
         _check_blas(lhs, rhs)
-        return convolve_layer(layer, lhs, rhs)
+        return (convolve_windows if layer.direction == "forward" else convolve_layer)(layer, lhs, rhs)
 
     def attention(
         self, q: Values, k: Values, v: Values, mask: Values | None, causal: bool, scale: float

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from iree_tuner.device.data import dtype_of
-from iree_tuner.suite.operation import Binary, CannotError, ConvLayer, Layouts, Reduction, Unary, Window
+from iree_tuner.suite.operation import Binary, CannotError, ConvLayer, Reduction, Unary
 
 jax: Any = import_module("jax")  # typed loosely: it need not be there where types are checked
 jnp: Any = import_module("jax.numpy")
@@ -45,18 +45,6 @@ class JaxPrimitives:
         return lax.dot_general(
             a, b, numbers, precision=lax.Precision.HIGHEST, preferred_element_type=_wide(a, element_type)
         )
-
-    def convolution(
-        self, image: Traced, filters: Traced, window: Window, layouts: Layouts, element_type: str
-    ) -> Traced:
-        """`conv_general_dilated`, which takes all layouts as they are."""
-        image_layout = layouts[0].upper()
-        filter_layout = layouts[1].upper().replace("C", "I").replace("F", "O")
-        return lax.conv_general_dilated(
-            image, filters, window.strides, "VALID", rhs_dilation=window.dilations,
-            dimension_numbers=(image_layout, filter_layout, image_layout), feature_group_count=window.groups,
-            precision=lax.Precision.HIGHEST, preferred_element_type=_wide(image, element_type),
-        )  # fmt: skip
 
     def layer(self, layer: ConvLayer, lhs: Traced, rhs: Traced, element_type: str) -> Traced:
         """`conv_general_dilated`, and its transposes, as in JAX's gradients."""

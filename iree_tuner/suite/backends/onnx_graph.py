@@ -11,19 +11,7 @@ import numpy as np
 
 from iree_tuner.device.data import dtype_of
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.suite.operation import (
-    FILTER_AXES,
-    TO_NCHW,
-    TO_NHWC,
-    Binary,
-    CannotError,
-    ConvLayer,
-    Layouts,
-    Operation,
-    Reduction,
-    Unary,
-    Window,
-)
+from iree_tuner.suite.operation import Binary, CannotError, ConvLayer, Operation, Reduction, Unary
 from iree_tuner.suite.tensors import Array
 
 onnx: Any = import_module("onnx")  # typed loosely: it need not be there where types are checked
@@ -126,28 +114,12 @@ class OnnxPrimitives:
         wide = _wider(a.element_type, element_type)
         return self._add("MatMul", [self.cast(a, wide), self.cast(b, wide)], shape, wide)
 
-    def convolution(
-        self, image: OnnxNode, filters: OnnxNode, window: Window, layouts: Layouts, element_type: str
-    ) -> OnnxNode:
-        """`Conv`, which takes channels first: where they come last, they are moved and moved back."""
-        if image.element_type == "i8":
-            raise CannotError("ONNX has no convolution of i8 whose image and filters are both signed")
-        wide = _wider(image.element_type, element_type)
-        image, filters = self.cast(image, wide), self.cast(filters, wide)
-        last = layouts[0] == "nhwc"
-        if last:
-            image = self.transpose(image, TO_NCHW)
-        if layouts[1] != "fchw":
-            filters = self.transpose(filters, FILTER_AXES[layouts[1]])
-        shape = (image.shape[0], filters.shape[0], *window.results(image.shape[2:], filters.shape[2:]))
-        facts = {"strides": window.strides, "dilations": window.dilations, "group": window.groups}
-        result = self._add("Conv", [image, filters], shape, wide, **facts)
-        return self.transpose(result, TO_NHWC) if last else result
-
     def layer(self, layer: ConvLayer, lhs: OnnxNode, rhs: OnnxNode, element_type: str) -> OnnxNode:
         """`Conv`; ONNX has no gradients of one."""
         if layer.direction != "forward":
             raise CannotError("ONNX has no gradients of convolutions")
+        if lhs.element_type == "i8":
+            raise CannotError("ONNX has no convolution of i8 whose image and filters are both signed")
         wide = _wider(lhs.element_type, element_type)
         shape = (lhs.shape[0], rhs.shape[0], *layer.results)
         facts = {"strides": layer.strides, "pads": (*layer.padding, *layer.padding),

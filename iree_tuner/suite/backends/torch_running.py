@@ -13,19 +13,7 @@ import numpy as np
 
 from iree_tuner.device.data import dtype_of
 from iree_tuner.suite.backends.backend import Job, LoadedCalls, Running, first_line
-from iree_tuner.suite.operation import (
-    FILTER_AXES,
-    TO_NCHW,
-    TO_NHWC,
-    Binary,
-    CannotError,
-    ConvLayer,
-    Layouts,
-    Operation,
-    Reduction,
-    Unary,
-    Window,
-)
+from iree_tuner.suite.operation import Binary, CannotError, ConvLayer, Operation, Reduction, Unary
 from iree_tuner.suite.tensors import Array, read_inputs
 from iree_tuner.targets import on_host
 
@@ -100,21 +88,6 @@ class TorchPrimitives:
             return torch._scaled_mm(a, b, scale_a=one, scale_b=one, out_dtype=type_of(element_type))
         except (RuntimeError, ValueError) as error:
             raise CannotError(f"PyTorch: {first_line(error)}") from None
-
-    def convolution(
-        self, image: Tensor, filters: Tensor, window: Window, layouts: Layouts, element_type: str
-    ) -> Tensor:
-        """`conv2d`; channels that come last stay there (channels_last)."""
-        if not image.dtype.is_floating_point or image.element_size() == 1:
-            raise CannotError(f"PyTorch has no convolution of {image.dtype}")
-        kind = torch.promote_types(image.dtype, type_of(element_type))
-        image, filters = image.to(kind), filters.to(kind).permute(FILTER_AXES[layouts[1]])
-        last = layouts[0] == "nhwc"
-        result = functional.conv2d(
-            image.permute(TO_NCHW) if last else image, filters, stride=window.strides,
-            dilation=window.dilations, groups=window.groups,
-        )  # fmt: skip
-        return result.permute(TO_NHWC) if last else result
 
     def layer(self, layer: ConvLayer, lhs: Tensor, rhs: Tensor, element_type: str) -> Tensor:
         """`convNd`, and `convolution_backward`, as in training; channels that come last stay there."""
@@ -428,11 +401,6 @@ class _Wide(TorchPrimitives):
 
     def matmul(self, a: Tensor, b: Tensor, element_type: str) -> Tensor:
         return torch.matmul(a, b)
-
-    def convolution(
-        self, image: Tensor, filters: Tensor, window: Window, layouts: Layouts, element_type: str
-    ) -> Tensor:
-        return super().convolution(image, filters, window, layouts, "f64")
 
     def layer(self, layer: ConvLayer, lhs: Tensor, rhs: Tensor, element_type: str) -> Tensor:
         return super().layer(layer, lhs, rhs, "f64")

@@ -9,34 +9,33 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.linalg import access, collapse, expand, generic, named
+from iree_tuner.compiler.linalg import access, collapse, expand, generic, multiply_add, named
 from iree_tuner.errors import UsageError
 from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.suite import epilogue as epilogues
 from iree_tuner.suite.epilogue import Epilogue
 from iree_tuner.suite.operation import (
-    Layouts,
+    ConvLayer,
     Operation,
     Primitives,
     T,
     TensorType,
     Value,
-    Window,
     check_sizes,
+    reordered,
 )
 from iree_tuner.suite.tensors import (
     FLOATS,
     check_type,
     filled,
     in_name,
-    multiply_add,
     result_of,
     shape_of,
     sums_of,
     widest,
 )
 
-_LAYOUTS: Mapping[str, Layouts] = {
+_LAYOUTS: Mapping[str, tuple[str, str]] = {
     "nhwc": ("nhwc", "hwcf"), "nhwc_fhwc": ("nhwc", "fhwc"), "nchw": ("nchw", "fchw"),
 }  # fmt: skip
 _PLAIN = {"hwcf": "conv_2d_nhwc_hwcf", "fhwc": "conv_2d_nhwc_fhwc", "fchw": "conv_2d_nchw_fchw"}
@@ -105,7 +104,7 @@ class ConvolutionOp(Operation):
     @property
     def result(self) -> TensorType:
         """Laid out as the images."""
-        height, width = self._window.results((self.h, self.w), (self.kh, self.kw))
+        height, width = self._layer.results
         sizes = {"n": self.n, "h": height, "w": width, "c": self.f}
         return TensorType(tuple(sizes[each] for each in self._layouts[0]), self.out)
 
@@ -157,16 +156,22 @@ class ConvolutionOp(Operation):
         if self.image != self.filters:
             image, filters = ops.cast(image, self._sums), ops.cast(filters, self._sums)
         asked = self._epilogue.asked(self._sums)
-        sums = ops.convolution(image, filters, self._window, self._layouts, asked)
+        images, layout = self._layouts
+        image, filters = reordered(ops, image, images, "nchw"), reordered(ops, filters, layout, "fchw")
+        sums = reordered(ops, ops.layer(self._layer, image, filters, asked), "nchw", images)
         return self._epilogue.compute(ops, sums, self._sums, extras)
 
     @property
-    def _layouts(self) -> Layouts:
+    def _layouts(self) -> tuple[str, str]:
+        """Of images and filters."""
         return _LAYOUTS[self.layout]
 
     @property
-    def _window(self) -> Window:
-        return Window((self.sh, self.sw), (self.dh, self.dw), self.groups)
+    def _layer(self) -> ConvLayer:
+        return ConvLayer(
+            "forward", (self.h, self.w), (self.kh, self.kw), (self.sh, self.sw), (0, 0), (self.dh, self.dw),
+            self.groups,
+        )  # fmt: skip
 
     @property
     def _sums(self) -> str:
@@ -227,6 +232,4 @@ class ConvolutionOp(Operation):
             ir.AffineMap.get(8, 0, [kh, kw, c, g, f]),
             access(8, range(5)),
         ]
-        kinds = [*["parallel"] * 5, *["reduction"] * 3]
-        out = filled(shape, self._sums)
-        return generic([image, filters], out, maps, kinds, multiply_add)
+        return generic([image, filters], filled(shape, self._sums), maps, multiply_add)

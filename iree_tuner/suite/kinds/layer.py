@@ -10,18 +10,26 @@ from typing import ClassVar, cast, get_args
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.linalg import collapse, expand, generic
+from iree_tuner.compiler.linalg import collapse, expand, generic, multiply_add
 from iree_tuner.errors import UsageError
 from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.suite.epilogue import Epilogue
-from iree_tuner.suite.operation import ConvLayer, Direction, Operation, Primitives, T, TensorType, check_sizes
+from iree_tuner.suite.operation import (
+    ConvLayer,
+    Direction,
+    Operation,
+    Primitives,
+    T,
+    TensorType,
+    check_sizes,
+    reordered,
+)
 from iree_tuner.suite.tensors import (
     WIDE,
     check_type,
     cut,
     filled,
     flipped,
-    multiply_add,
     padded,
     shape_of,
     spread,
@@ -146,14 +154,11 @@ class ConvolutionLayer(Operation):
 
     def compute(self, ops: Primitives[T], inputs: Sequence[T]) -> T:
         """The same by a library, which sees batch, channels and dimensions in this order."""
-        left, right, result = self._roles
+        left, right, result = (self._layouts[role] for role in self._roles)
         usual = f"NC{self._spatial}"
-        lhs, rhs = (
-            ops.transpose(x, [self._layouts[role].index(each) for each in usual])
-            for x, role in zip(inputs, (left, right), strict=False)
-        )
+        lhs, rhs = reordered(ops, inputs[0], left, usual), reordered(ops, inputs[1], right, usual)
         sums = ops.layer(self._layer, lhs, rhs, self._epilogue.asked(sums_of(self.element_type)))
-        sums = ops.transpose(sums, [usual.index(each) for each in self._layouts[result]])
+        sums = reordered(ops, sums, usual, result)
         return self._epilogue.compute(ops, sums, sums_of(self.element_type), inputs[2:])
 
     @property
@@ -283,10 +288,9 @@ class ConvolutionLayer(Operation):
         others = [loop for place in list(places.values())[1] for loop, _ in place]
         loops = [*kept, *(loop for loop in others if loop not in kept)]
         maps = [_access(loops, each) for each in places.values()]
-        kinds = [*["parallel"] * len(kept), *["reduction"] * (len(loops) - len(kept))]
         out = filled(self._tensor(result).shape, sums_of(self.element_type))
         values = [self._in_groups(value, role) for value, role in zip((lhs, rhs, out), places, strict=True)]
-        sums = generic(values[:2], values[2], maps, kinds, multiply_add)
+        sums = generic(values[:2], values[2], maps, multiply_add)
         return collapse(sums, [2 if self._is_split(result, each) else 1 for each in self._layouts[result]])
 
 

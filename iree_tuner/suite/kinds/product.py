@@ -9,7 +9,7 @@ from typing import ClassVar, cast
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.linalg import access, expand, generic, named
+from iree_tuner.compiler.linalg import access, expand, generic, multiply_add, named
 from iree_tuner.errors import UsageError
 from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.suite import epilogue as epilogues
@@ -21,7 +21,6 @@ from iree_tuner.suite.tensors import (
     check_type,
     filled,
     in_name,
-    multiply_add,
     result_of,
     sums_of,
     widest,
@@ -182,16 +181,14 @@ class Product(Operation):
             maps.append(access(k + 1, [*batch, *(loop for each in loops[::turn] for loop in each)]))
         shape = (*self._batch, self.split_k, self.m, self.n)
         maps.append(access(k + 1, (*batch, s, m, n)))
-        kinds = [*["parallel"] * (len(batch) + 3), "reduction"]
-        partial = generic(factors, filled(shape, self._sums), maps, kinds, multiply_add)
+        partial = generic(factors, filled(shape, self._sums), maps, multiply_add)
         return self._sum_of(partial)
 
     def _sum_of(self, partial: ir.Value) -> ir.Value:
         s = len(self._batch)
         out = filled(self.result.shape, self._sums)
-        kinds = [*["parallel"] * s, "reduction", "parallel", "parallel"]
         maps = [access(s + 3, range(s + 3)), access(s + 3, (*range(s), s + 1, s + 2))]
-        return generic([partial], out, maps, kinds, add)
+        return generic([partial], out, maps, add)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from typing import ClassVar, get_args
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.linalg import SoftmaxOp, access, generic
+from iree_tuner.compiler.linalg import SoftmaxOp, access, converted, generic
 from iree_tuner.device.data import dtype_of
 from iree_tuner.errors import UsageError
 from iree_tuner.ops.tolerance import Tolerance
@@ -24,7 +24,6 @@ from iree_tuner.suite.tensors import (
     binary,
     check_type,
     constant,
-    converted,
     element,
     elementwise,
     empty,
@@ -98,14 +97,8 @@ class Reduction(Operation):
         shape = [(self.rows, self.columns)[i] for i in kept]
         out = filled(shape, self._held, self._first)
         maps = [access(2, (0, 1)), access(2, kept)]
-        kinds = ["reduction" if i in axes else "parallel" for i in (0, 1)]
-        found = generic(
-            inputs,
-            out,
-            maps,
-            kinds,
-            add if self._adds else partial(binary, "maximum" if self.function == "max" else "minimum"),
-        )
+        compare = partial(binary, "maximum" if self.function == "max" else "minimum")
+        found = generic(inputs, out, maps, add if self._adds else compare)
         found = found if kept else as_vector(found)
         return self._mean(found) if self.function == "mean" else retyped(found, self.result.element_type)
 

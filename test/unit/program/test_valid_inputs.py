@@ -15,7 +15,7 @@ from iree_tuner.check.reference.scalars import Unsupported
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.device.data import fill, integers, random_values
-from iree_tuner.device.program_inputs import argument, arguments
+from iree_tuner.device.program_inputs import Argument, arguments_of, values_of
 from iree_tuner.device.program_parameters import generate
 from iree_tuner.device.program_request import request
 from iree_tuner.program.dynamic import DimensionSize, sized
@@ -158,9 +158,10 @@ def test_weights_are_not_sent(monkeypatch):
 
 def test_values_of_a_run_are_within_the_tables():
     program, _ = PROGRAMS["two tables"]
-    (entry,) = request(load_program(program)).entries
+    run = request(load_program(program))
+    (entry,) = run.entries
     for seed in SEEDS:
-        words, kinds = arguments(entry.inputs, (), (), (seed, 0), entry.feeds)[2:]
+        words, kinds = values_of(arguments_of(run, entry.name, entry.inputs, ()), (seed, 0))[2:]
         assert (words.min() >= 0, words.max() < 512, kinds.min() >= 0, kinds.max() < 2) == (True,) * 4
     assert words.max() > 3
 
@@ -173,9 +174,8 @@ def test_floats_that_become_indices_are_within_the_table():
     allowed = entry.feeds[1].values
     assert allowed == Interval(0, 5)
     for seed in SEEDS:
-        values = argument(
-            0, Taken("f32", (64,)), None, (), seed, np.random.default_rng(seed), Feed(9, values=allowed)
-        )
+        argument = Argument(0, Taken("f32", (64,)), feed=Feed(9, values=allowed))
+        values = argument.value(seed, np.random.default_rng(seed))
         assert values.min() >= 0
         assert values.max() <= 5
 
@@ -220,10 +220,10 @@ NO_FRACTIONS = {
 @pytest.mark.parametrize("name", FRACTIONS | NO_FRACTIONS)
 def test_probabilities_are_between_zero_and_one(name):
     body = (FRACTIONS | NO_FRACTIONS)[name]
-    (entry,) = request(
-        load_program(f"func.func @main(%p: {T}, %x: {T}) -> {T} {{ {body}\n return %r : {T} }}")
-    ).entries
-    values = [arguments(entry.inputs, (), (), (seed, 0), entry.feeds)[0] for seed in SEEDS]
+    run = request(load_program(f"func.func @main(%p: {T}, %x: {T}) -> {T} {{ {body}\n return %r : {T} }}"))
+    (entry,) = run.entries
+    found = arguments_of(run, entry.name, entry.inputs, ())
+    values = [values_of(found, (seed, 0))[0] for seed in SEEDS]
     assert all(((each > 0) & (each < 1)).all() for each in values) == (name in FRACTIONS)
     assert all(np.unique(each).size == each.size for each in values)
 

@@ -19,7 +19,7 @@ from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.space.build import build_spaces
-from iree_tuner.space.compilers_choice import Default, find_default, starting_point
+from iree_tuner.space.compilers_choice import Default, Written, find_default, starting_point
 from iree_tuner.space.constraints import build_constraints, knob, knob_attribute
 from iree_tuner.space.emitted import emit
 from iree_tuner.space.expressions import require
@@ -134,7 +134,10 @@ class Prepared:
 
     def defaults(self) -> dict[str, Default]:
         """What the choice is in each space."""
-        return {label: find_default(space, *choice(self.dispatch)) for label, space in self.spaces.items()}
+        return {
+            label: find_default(space, Written.by_compiler(self.dispatch))
+            for label, space in self.spaces.items()
+        }
 
     def inside(self) -> tuple[Space, Default]:
         """The space that has the choice as a member."""
@@ -146,10 +149,6 @@ class Prepared:
 
 
 Prepare = Callable[[str, Program], Prepared]
-
-
-def choice(dispatch: Dispatch) -> tuple[str, str, str]:
-    return dispatch.default, dispatch.pipeline, dispatch.decomposition
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +180,7 @@ def test_inside(prepare: Prepare, target: str, program: Program) -> None:
     assert default.assignment is not None
     assert space.contains(default.assignment)
     assert default.reasons == ()
-    assert starting_point(space, *choice(prepared.dispatch)) == default.assignment
+    assert starting_point(space, Written.by_compiler(prepared.dispatch)) == default.assignment
     asked = {name: default.assignment[name] for name in space.secondary}
     usual = {"pipeline_depth": 1} if space.pipeline == "CooperativeMatrixVectorize" else {}
     assert asked == {**space.secondary, **usual}
@@ -278,13 +277,14 @@ def test_edited_choice_is_outside_and_its_start_is_near(
     prepared = prepare(target, program)
     space, default = prepared.inside()
     assert default.assignment is not None
-    texts = choice(prepared.dispatch)
+    written = Written.by_compiler(prepared.dispatch)
+    texts = written.lowering, written.translation, written.decomposition
     assert any(old in text for text in texts)
-    edited = tuple(text.replace(old, new, 1) for text in texts)
-    found = find_default(space, *edited)
+    edited = Written(*(text.replace(old, new, 1) for text in texts))
+    found = find_default(space, edited)
     assert found.assignment is None
     assert any(each.startswith(reason) for each in found.reasons), found.reasons
-    start = starting_point(space, *edited)
+    start = starting_point(space, edited)
     assert start is not None
     assert space.contains(start)
     different = [name for name in space.names if start[name] != default.assignment[name]]
@@ -292,9 +292,9 @@ def test_edited_choice_is_outside_and_its_start_is_near(
 
 
 def test_choice_of_another_pipeline_starts_nowhere(prepare: Prepare) -> None:
-    lowering, translation, _ = choice(prepare(CPU, "cpu_matmul_f32").dispatch)
+    written = Written.by_compiler(prepare(CPU, "cpu_matmul_f32").dispatch)
     space = prepare(CPU, "cpu_attention").spaces["LinalgExtTileAndVectorize"]
-    assert starting_point(space, lowering, translation) is None
+    assert starting_point(space, written) is None
 
 
 def test_constraints_that_hold_alone_but_not_together_are_named(context: ir.Context) -> None:

@@ -15,7 +15,7 @@ from iree_tuner.measure.candidate import Builder
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
-from iree_tuner.space.compilers_choice import find_default
+from iree_tuner.space.compilers_choice import Written, find_default
 from iree_tuner.space.emitted import emit
 from iree_tuner.space.gpu.convolution import CONVOLUTION_SUPPLEMENTS
 from iree_tuner.space.gpu.matrix_problem import overpadded
@@ -341,7 +341,7 @@ def test_the_compilers_choice_is_inside(prepare, target: str, conv: Conv) -> Non
     prepared = prepare(target, conv)
     dispatch = prepared.dispatch
     found = {
-        label: find_default(space, dispatch.default, dispatch.pipeline)
+        label: find_default(space, Written.by_compiler(dispatch))
         for label, space in prepared.supplemented.items()
     }
     inside = [default.assignment for default in found.values() if default.assignment is not None]

@@ -11,7 +11,7 @@ from iree_tuner.measure.candidate import Builder
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.space.build import build_spaces
-from iree_tuner.space.compilers_choice import find_default
+from iree_tuner.space.compilers_choice import Written, find_default
 from iree_tuner.space.emitted import emit
 from iree_tuner.targets import parse_target
 
@@ -97,7 +97,7 @@ def test_the_compilers_own_choice_is_in(compilers):
     dispatch, space = tile_and_fuse(
         product_of(4096, 4096, 4096, "f16", transposed=True), "hip:gfx950", compilers
     )
-    found = find_default(space, dispatch.default, dispatch.pipeline)
+    found = find_default(space, Written.by_compiler(dispatch))
     assert not found.reasons
     assert found.assignment[KNOB] > 0
 

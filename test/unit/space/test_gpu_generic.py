@@ -11,7 +11,7 @@ from light_members import light
 
 from iree_tuner.measure.candidate import Builder
 from iree_tuner.space.build import build_spaces
-from iree_tuner.space.compilers_choice import find_default
+from iree_tuner.space.compilers_choice import Written, find_default
 from iree_tuner.targets import parse_target
 
 PROGRAMS = Path(__file__).parents[2] / "space" / "Inputs"
@@ -40,7 +40,7 @@ def test_samples_compile_and_the_compilers_choice_is_a_member(
     dispatch = dispatch_of(name, target)
     spaces = build_spaces(dispatch.workload, dispatch.limits, context)
     assert [space.pipeline for space in spaces] == PIPELINES[name]
-    defaults = [find_default(space, dispatch.default, dispatch.pipeline).assignment for space in spaces]
+    defaults = [find_default(space, Written.by_compiler(dispatch)).assignment for space in spaces]
     assert any(each is not None for each in defaults)
     builder = Builder(parse_target(target), compilers)
     for space in spaces:

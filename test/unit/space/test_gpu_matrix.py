@@ -160,7 +160,7 @@ def dispatch(only_dispatch):
 
 def test_the_compilers_choice_is_a_member(dispatch, context: ir.Context) -> None:
     space, _ = spaces(dispatch.workload, dispatch.limits, context)
-    found = find_default(space, dispatch.default, dispatch.pipeline)
+    found = find_default(space, Written.by_compiler(dispatch))
     assert found.assignment is not None, found.reasons
 
 
@@ -185,7 +185,7 @@ def test_a_gathered_convolution_has_the_loops_that_gathering_leaves(
     emitted = emit(dispatch.harness, dispatch.workload, target, compilers)
     spaces = build_spaces(dispatch.workload, dispatch.limits, context, emitted.modules)
     (space,) = [each for each in spaces if each.label == "TileAndFuse:igemm"]
-    assert find_default(space, dispatch.default, dispatch.pipeline).assignment is not None
+    assert find_default(space, Written.by_compiler(dispatch)).assignment is not None
     members = [space.configuration(member) for member in light(space.sample(16, seed=1))[: amount(1, 2)]]
     built = list(Builder(target, compilers).build_all(dispatch.harness, members))
     assert {each.outcome for each in built} == {"ok"}, [each.message for each in built]
@@ -208,7 +208,7 @@ def test_what_the_emitter_leaves_out_has_a_space(
     by_label = {each.label: each for each in build_spaces(found.workload, found.limits, context, emitted)}
     assert len(by_label) > 1, "beside those that there were"
     space = by_label[label]
-    choice = find_default(space, found.default, found.pipeline)
+    choice = find_default(space, Written.by_compiler(found))
     assert choice.assignment is not None, choice.reasons
     members = [space.configuration(member) for member in light(space.sample(16, seed=0))[: amount(1, 6)]]
     built = list(Builder(target, compilers).build_all(found.harness, members))

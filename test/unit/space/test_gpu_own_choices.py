@@ -19,7 +19,7 @@ from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.space.build import build_spaces
-from iree_tuner.space.compilers_choice import find_default
+from iree_tuner.space.compilers_choice import Written, find_default
 from iree_tuner.space.emitted import emit
 from iree_tuner.space.gpu.instructions import blocks_of, shape_of
 from iree_tuner.space.space import Space
@@ -110,7 +110,7 @@ def test_the_choice_and_others_are_members_that_compile(
 ) -> None:
     dispatch, spaces = prepared(case.text, case.target, compilers, context)
     (space,) = [each for each in spaces if each.label == case.label]
-    own = find_default(space, dispatch.default, dispatch.pipeline)
+    own = find_default(space, Written.by_compiler(dispatch))
     assert own.assignment is not None, own.reasons
     other = space.complete(case.other)
     assert other is not None, space.violations_of_part(case.other)
@@ -135,7 +135,7 @@ def test_what_adds_in_place_is_padded_as_far_as_it_compiles(
     """The compiler's own choice does not compile (docs/upstream), and is out."""
     dispatch, spaces = prepared(UPSTREAM / f"{name}.mlir", "hip:gfx942", compilers, context)
     (space,) = [each for each in spaces if each.label == label]
-    assert find_default(space, dispatch.default, dispatch.pipeline).assignment is None
+    assert find_default(space, Written.by_compiler(dispatch)).assignment is None
     builder = Builder(parse_target("hip:gfx942"), compilers)
     own = builder.build(dispatch.harness, None)
     assert own.outcome == "compile_error"
@@ -168,7 +168,7 @@ func.func @main(%a: {left}, %b: {right}) -> {result} {{
 }}
 """
     dispatch, (space,) = prepared(text, "hip:gfx1201", compilers, context)
-    own = find_default(space, dispatch.default, dispatch.pipeline)
+    own = find_default(space, Written.by_compiler(dispatch))
     assert own.assignment is not None, own.reasons
     assert own.assignment["wg_2"] > 16
     assert "promote" not in space.names

@@ -14,7 +14,7 @@ from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
 from iree_tuner.space.build import build_spaces
-from iree_tuner.space.compilers_choice import find_default
+from iree_tuner.space.compilers_choice import Written, find_default
 from iree_tuner.space.gpu.scaled import scaled_constraints
 from iree_tuner.space.space import Space
 from iree_tuner.targets import GpuLimits, parse_target
@@ -81,7 +81,7 @@ def test_samples_compile(compilers: Workers, context: ir.Context, kind: str, row
     space = space_of(dispatch, context)
     assert ("pad_k" in space.names) == (rows == 250)
     assert dispatch.harness is not None
-    default = find_default(space, dispatch.default, dispatch.pipeline)
+    default = find_default(space, Written.by_compiler(dispatch))
     assert default.assignment is not None, default.reasons
     assert set(space.secondary) == {"prefetch_num_stages", "swizzle"}
     assert space.is_plain(default.assignment)

@@ -16,7 +16,7 @@ from space.made_workloads import matmul
 
 from iree_tuner.measure.candidate import Builder
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.compilers_choice import find_default
+from iree_tuner.space.compilers_choice import Written, find_default
 from iree_tuner.space.configuration import Configuration, OpConfiguration
 from iree_tuner.space.gpu.simt import simt_constraints
 from iree_tuner.space.space import Space
@@ -89,7 +89,7 @@ def multiplication(only_dispatch):
 
 def test_the_compilers_choice_is_a_member(dispatch, context: ir.Context) -> None:
     space = simt(dispatch.workload, dispatch.limits, context)
-    found = find_default(space, dispatch.default, dispatch.pipeline)
+    found = find_default(space, Written.by_compiler(dispatch))
     assert found.assignment is not None, found.reasons
 
 
@@ -145,7 +145,7 @@ def test_the_compilers_choice_becomes_the_compilers_code(
 ) -> None:
     """So leaving out an entry, as the compiler does with `promote_operands`, is the same as the knob's 0."""
     space = simt(multiplication.workload, multiplication.limits, context)
-    found = find_default(space, multiplication.default, multiplication.pipeline)
+    found = find_default(space, Written.by_compiler(multiplication))
     assert found.assignment is not None, found.reasons
     builder = Builder(parse_target("cuda:sm_80"), compilers)
     choices = (None, space.configuration(found.assignment))

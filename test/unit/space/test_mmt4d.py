@@ -16,7 +16,7 @@ from iree_tuner.measure.candidate import Builder
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.space.build import build_space
-from iree_tuner.space.compilers_choice import find_default
+from iree_tuner.space.compilers_choice import Written, find_default
 from iree_tuner.space.configuration import Assignment, Configuration, OpConfiguration
 from iree_tuner.targets import CpuLimits, Target, parse_target
 
@@ -134,7 +134,7 @@ def test_the_dispatch_is_described_as_what_it_becomes(tiled, context: ir.Context
     assert dispatch.workload.prologue[0] == "iree-codegen-materialize-device-encoding"
     assert dispatch.limits.mmt4d_microkernel
     space = build_space(dispatch.workload, dispatch.limits, context)
-    default = find_default(space, dispatch.default, dispatch.pipeline)
+    default = find_default(space, Written.by_compiler(dispatch))
     assert default.assignment is not None, default.reasons
 
 

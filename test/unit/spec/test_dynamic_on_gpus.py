@@ -12,7 +12,7 @@ from iree_tuner.program.dynamic import sized
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
 from iree_tuner.space.build import build_space, build_spaces
-from iree_tuner.space.compilers_choice import find_default
+from iree_tuner.space.compilers_choice import Written, find_default
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.check import check_against_program
 from iree_tuner.spec.entry import SpecEntry
@@ -148,7 +148,7 @@ def test_generic_ops_are_matched_within_their_bounds(name: str, kind: str, worke
     assert dispatch.workload is not None
     assert dispatch.workload.family == "generic"
     spaces = build_spaces(dispatch.workload, dispatch.limits, context)
-    assert any(find_default(each, dispatch.default, dispatch.pipeline).assignment for each in spaces)
+    assert any(find_default(each, Written.by_compiler(dispatch)).assignment for each in spaces)
     (member,) = spaces[-1].sample(1, seed=0)
     spec = build_spec([SpecEntry(dispatch.workload, spaces[-1].configuration(member))], context)
 
@@ -168,7 +168,7 @@ def test_sums_of_unknown_length_are_shared_and_matched_where_it_is_unknown(
     assert dispatch.workload is not None
     assert dispatch.harness is not None
     *_, shared = build_spaces(dispatch.workload, dispatch.limits, context)
-    own = find_default(shared, dispatch.default, dispatch.pipeline)
+    own = find_default(shared, Written.by_compiler(dispatch))
     assert own.assignment is not None, own.reasons
     members = [shared.configuration(member) for member in shared.sample(amount(1, 4), seed=0)]
     built = list(Builder(target, workers).build_all(dispatch.harness, members))

@@ -12,7 +12,7 @@ from iree.compiler import ir
 
 from iree_tuner.device.data import dtype_of, random_values
 from iree_tuner.ops.tolerance import Tolerance
-from iree_tuner.suite.operation import ConvLayer, Operation, TensorType, Window
+from iree_tuner.suite.operation import ConvLayer, Operation, TensorType, reordered
 
 F32, F16, I32 = "f32", "f16", "i32"
 EXACT = Tolerance()
@@ -183,7 +183,6 @@ _BINARY = {
     "maximum": np.maximum, "minimum": np.minimum,
 }  # fmt: skip
 _REDUCE = {"sum": np.sum, "max": np.max, "min": np.min, "mean": np.mean}
-_FILTERS = {"hwcf": (3, 2, 0, 1), "fchw": (0, 1, 2, 3), "fhwc": (0, 3, 1, 2)}
 
 
 def _products() -> None:
@@ -231,48 +230,41 @@ def _products() -> None:
 
 
 def _convolutions() -> None:
-    def convolve(image, filters, window, layouts):
-        if layouts[0] == "nhwc":
-            image = image.transpose(0, 3, 1, 2)
-        filters = filters.transpose(_FILTERS[layouts[1]])
-        (sy, sx), (dy, dx), groups = window.strides, window.dilations, window.groups
-        count, depth, kh, kw = filters.shape
-        height = (image.shape[2] - dy * (kh - 1) - 1) // sy + 1
-        width = (image.shape[3] - dx * (kw - 1) - 1) // sx + 1
-        result = np.zeros((image.shape[0], count, height, width))
-        for f in range(count):
-            first = f // (count // groups) * depth
-            for c in range(depth):
-                for y in range(kh):
-                    for x in range(kw):
-                        part = image[:, first + c, y * dy :: sy, x * dx :: sx][:, :height, :width]
-                        result[:, f] += filters[f, c, y, x] * part
-        return result.transpose(0, 2, 3, 1) if layouts[0] == "nhwc" else result
+    def case(name, layouts, kind=F32, out=F32, channels=6, filters=8, kernel=(3, 2), **window):
+        plain = {"strides": (1, 1), "padding": (0, 0), "dilations": (1, 1), "groups": 1}
+        layer = ConvLayer("forward", (9, 8), kernel, **{**plain, **window})
+        images, lies = layouts
+        sizes = {"n": 2, "c": channels, "h": 9, "w": 8}
+        own = {"f": filters, "c": channels // layer.groups, "h": kernel[0], "w": kernel[1]}
 
-    def case(name, window, layouts, kind=F32, out=F32, channels=6, filters=8, kernel=(3, 2)):
-        lies = (filters, channels // window.groups, *kernel)
-        shape = tuple(lies[axis] for axis in np.argsort(_FILTERS[layouts[1]]))
-        image = (2, 9, 8, channels) if layouts[0] == "nhwc" else (2, channels, 9, 8)
+        def computed(ops, a, b):
+            a, b = reordered(ops, a, images, "nchw"), reordered(ops, b, lies, "fchw")
+            return reordered(ops, ops.layer(layer, a, b, out), "nchw", images)
+
+        def exact(a, b):
+            a, b = reordered(np, a, images, "nchw"), reordered(np, b, lies, "fchw")
+            return reordered(np, layer_by_definition(layer, a, b), "nchw", images)
+
         CASES[f"convolution {name}"] = Case(
-            ((image, kind), (shape, kind)),
+            ((tuple(map(sizes.get, images)), kind), (tuple(map(own.get, lies)), kind)),
             out,
-            lambda ops, a, b: ops.convolution(a, b, window, layouts, out),
-            lambda a, b: convolve(a, b, window, layouts),
+            computed,
+            exact,
             Tolerance(F32, 36),
         )
 
     hwcf, fchw, fhwc = ("nhwc", "hwcf"), ("nchw", "fchw"), ("nhwc", "fhwc")
     for layouts in (hwcf, fchw, fhwc):
         name = " ".join(layouts)
-        case(name, Window(), layouts)
-        case(f"{name} strides", Window((2, 1), (1, 2)), layouts)
-        case(f"{name} groups", Window(groups=2), layouts)
-        case(f"{name} depthwise", Window((1, 2), groups=6), layouts, filters=6)
-        case(f"{name} 1x1", Window(), layouts, kernel=(1, 1))
-    case("multiplier", Window(groups=6), hwcf, filters=12)
-    case("f16", Window(), hwcf, F16, F16)
-    case("f16>f32", Window(), fchw, F16, F32)
-    case("i8", Window(), hwcf, "i8", I32)
+        case(name, layouts)
+        case(f"{name} strides", layouts, strides=(2, 1), dilations=(1, 2))
+        case(f"{name} groups", layouts, groups=2)
+        case(f"{name} depthwise", layouts, filters=6, strides=(1, 2), groups=6)
+        case(f"{name} 1x1", layouts, kernel=(1, 1))
+    case("multiplier", hwcf, filters=12, groups=6)
+    case("f16", hwcf, F16, F16)
+    case("f16>f32", fchw, F16, F32)
+    case("i8", hwcf, "i8", I32)
 
 
 def _attentions() -> None:

@@ -199,12 +199,9 @@ def test_a_process_that_ends_while_it_is_sampled(host, job, want, tmp_path):
     assert one.sample() > 0
 
 
-def test_what_is_forgotten_cannot_be_sampled(host, job):
-    one = host(Fake())
-    one.load(job())
-    one.forget()
+def test_what_is_not_loaded_cannot_be_sampled(host):
     with pytest.raises(BackendError, match="nothing is loaded"):
-        one.sample()
+        host(Fake()).sample()
 
 
 def test_errors_can_be_sent():

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from iree_tuner.device.numerics import compare
-from iree_tuner.suite.exact import Exact, reference
+from iree_tuner.suite.exact import Exact, convolve_windows, reference
 from iree_tuner.suite.kinds.registry import KINDS, make
-from iree_tuner.suite.operation import Window
+from iree_tuner.suite.operation import ConvLayer
 
 EXACT = Exact()
 
@@ -23,41 +23,41 @@ def rng():
     return np.random.default_rng(7)
 
 
-def convolved(image, filters, window, layouts):
-    """One element after the other."""
-    image = image.transpose([layouts[0].index(each) for each in "nhwc"])
-    filters = filters.transpose([layouts[1].index(each) for each in "hwcf"])
-    (sh, sw), (dh, dw) = window.strides, window.dilations
-    kh, kw, of_group, count = filters.shape
-    oh, ow = (image.shape[1] - 1 - dh * (kh - 1)) // sh + 1, (image.shape[2] - 1 - dw * (kw - 1)) // sw + 1
-    result = np.zeros((image.shape[0], oh, ow, count))
-    for n, y, x, f in np.ndindex(*result.shape):
-        first = f // (count // window.groups) * of_group
-        result[n, y, x, f] = sum(
-            image[n, y * sh + i * dh, x * sw + j * dw, first + c] * filters[i, j, c, f]
+def convolved(layer, image, filters):
+    """One element after the other, of channels before places."""
+    (sh, sw), (dh, dw), (ph, pw) = layer.strides, layer.dilations, layer.padding
+    image = np.pad(image, ((0, 0), (0, 0), (ph, ph), (pw, pw)))
+    count, of_group, kh, kw = filters.shape
+    oh, ow = (image.shape[2] - 1 - dh * (kh - 1)) // sh + 1, (image.shape[3] - 1 - dw * (kw - 1)) // sw + 1
+    result = np.zeros((image.shape[0], count, oh, ow))
+    for n, f, y, x in np.ndindex(*result.shape):
+        first = f // (count // layer.groups) * of_group
+        result[n, f, y, x] = sum(
+            image[n, first + c, y * sh + i * dh, x * sw + j * dw] * filters[f, c, i, j]
             for i, j, c in np.ndindex(kh, kw, of_group)
         )
-    return result.transpose(["nhwc".index(each) for each in layouts[0]])
+    return result
 
 
-@pytest.mark.parametrize("layouts", [("nhwc", "hwcf"), ("nhwc", "fhwc"), ("nchw", "fchw")], ids="-".join)
+@pytest.mark.parametrize("last", [False, True], ids=["first", "last"])
 @pytest.mark.parametrize(
-    ("window", "count"),
+    ("strides", "dilations", "groups", "padding", "count"),
     [
-        (Window(), 3),
-        (Window((2, 3), (1, 2)), 5),
-        (Window(groups=2), 6),
-        (Window((1, 2), groups=4), 4),
-        (Window(dilations=(2, 1), groups=4), 8),
+        ((1, 1), (1, 1), 1, (0, 0), 3),
+        ((2, 3), (1, 2), 1, (1, 0), 5),
+        ((1, 1), (1, 1), 2, (0, 0), 6),
+        ((1, 2), (1, 1), 4, (0, 2), 4),
+        ((1, 1), (2, 1), 4, (0, 0), 8),
     ],
 )
-def test_convolution(layouts, window, count, rng):
-    sizes = {"n": 2, "h": 7, "w": 8, "c": 4}
-    own = {"h": 3, "w": 2, "c": 4 // window.groups, "f": count}
-    image = rng.standard_normal([sizes[each] for each in layouts[0]])
-    filters = rng.standard_normal([own[each] for each in layouts[1]])
-    found = EXACT.convolution(image, filters, window, layouts, "f32")
-    np.testing.assert_allclose(found, convolved(image, filters, window, layouts), rtol=1e-12, atol=1e-12)
+def test_convolution(last, strides, dilations, groups, padding, count, rng):
+    layer = ConvLayer("forward", (7, 8), (3, 2), strides, padding, dilations, groups)
+    image, filters = rng.standard_normal((2, 4, 7, 8)), rng.standard_normal((count, 4 // groups, 3, 2))
+    if last:  # in memory
+        image = np.ascontiguousarray(image.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
+    expected = convolved(layer, image, filters)
+    for found in (EXACT.layer(layer, image, filters, "f32"), convolve_windows(layer, image, filters)):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("causal", [False, True])
