@@ -58,17 +58,43 @@ def report_result(
         return
     for number, line in enumerate((*_result_lines(result, why), *_why_less(result))):
         console.print(line, style="" if number else "bold")
-    for each in stays:
-        console.print(f"{each} stays as it was: only a faster result replaces it")
-    if result.gained:
-        of = counted(len(result.results), "workload")
-        console.print(f"Wrote {path}: configures {len(result.entries)} of {of}")
-    elif path not in stays:
-        console.print(f"{path} is an empty spec")
+    for line in (*_about_earlier(result, path), *_about_spec(result, path, stays)):
+        console.print(line)
     for each in written:
         console.print(f"Wrote {each}")
     if result.gained:
         _tell_how_to_use(console, result, path, kernels, verbose=verbose)
+
+
+def _about_earlier(result: TuningResult, path: Path) -> Iterator[str]:
+    """The comparison of the new result with an earlier one."""
+    if (earlier := result.earlier) is None:
+        return
+    new = times_of(earlier.comparison)
+    match earlier.state:
+        case "kept":
+            why = f"the new result is not faster, {new}" if new else "there is no faster result"
+            yield f"Kept {path}: {why}"
+        case "beaten":
+            yield f"compared with the earlier result: {new}"
+        case "not compared":
+            yield f"not compared with the earlier result: {earlier.note}"
+        case "none":
+            yield f"the earlier result does not count: {earlier.note}"
+
+
+def _about_spec(result: TuningResult, path: Path, stays: Sequence[Path]) -> Iterator[str]:
+    """Which files stay, and what is in the spec."""
+    if result.keeps_earlier:
+        yield from (f"{each} stays as it was" for each in stays if each.suffix == ".vmfb")
+        return
+    for each in stays:
+        yield f"{each} stays as it was: only a faster result replaces it"
+    if result.gained:
+        of = counted(len(result.results), "workload")
+        yield f"Wrote {path}: configures {len(result.entries)} of {of}"
+    elif path not in stays:
+        yield f"{path} is an empty spec"
 
 
 def _not_searched(result: TuningResult) -> Iterator[str]:
@@ -231,13 +257,13 @@ def _stages(use: TimeUse) -> Table:
 def _tell_how_to_use(
     console: Console, result: TuningResult, path: Path, kernels: Path | None, *, verbose: bool
 ) -> None:
-    if kernels is not None:
+    if kernels is not None and not result.keeps_earlier:
         rows = change_records(result.changes_of("kernels"))
         kinds = counted(len({each.where for each in rows}), "kind")
         places = counted(sum(each.count for each in rows), "place")
         console.print(f"Wrote {kernels}: replaces {kinds} of dispatches, {places}")
     nouns = {each.name: each.noun for each in result.sources}
-    for each in change_records(result.changes):
+    for each in () if result.keeps_earlier else change_records(result.changes):
         if verbose or kernels is None or each.source != "kernels":
             line = f"{nouns[each.source]}: {': '.join(filter(None, (each.where, each.how)))}"
             console.print(f"{line}{f' ({each.count} times)' * (each.count > 1)}")

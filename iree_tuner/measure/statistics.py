@@ -268,28 +268,31 @@ class JudgePlan:
 
 
 def judge(
-    take: Take, candidates: int, plan: JudgePlan, clock: Callable[[], float] = time.monotonic
-) -> list[Comparison]:
+    take: Take, candidates: int, plan: JudgePlan, clock: Callable[[], float] = time.monotonic,
+    *, rival: int | None = None,
+) -> list[Comparison]:  # fmt: skip
     """Compare each candidate with the default, until all are decided or the plan's limits are reached.
+
+    With a `rival`, the index of a candidate, comparisons of all candidates with it follow, in their order.
 
     Deciding repeatedly finds chance gains; `CONFIDENCE_Z` is high enough for all decisions together. Giving
     up only ends in ties.
     """
     if plan.fixed:
         groups = [_array(rows, candidates) for rows in take(plan.rounds)]
-        return compare_rows(groups)
+        return _compared(groups, rival)
     end = clock() + plan.seconds
     start = clock()
     groups = [_array(rows, candidates) for rows in take(1)]  # which shows how many places there are
     each_s = clock() - start
     taken, places, look = 1, len(groups), _FIRST
-    comparisons = compare_rows(groups)
+    comparisons = _compared(groups, rival)
     long = each_s > _LONG_S and any(max(each.speedup, 1.0 / each.speedup) > FAR for each in comparisons)
     while taken == 1 or not all(_decided(each, plan) for each in comparisons):
         first = taken == 1 and long
         wanted = _share(FAR_PAIRS if first else min(look, plan.rounds), places) - taken
         if each_s > 0:
-            fastest = max(comparisons, key=lambda each: each.speedup)
+            fastest = max(comparisons[:candidates], key=lambda each: each.speedup)
             few = first or (long and fastest.verdict != "tie")
             least = _share(FAR_PAIRS if few else LEAST_PAIRS, places) - taken
             wanted = min(wanted, max(least, int((end - clock()) / each_s)))
@@ -301,8 +304,16 @@ def judge(
         groups = [np.concatenate(both) for both in zip(groups, new, strict=True)]
         taken += wanted
         look *= 1 if first else 2
-        comparisons = compare_rows(groups)
+        comparisons = _compared(groups, rival)
     return comparisons
+
+
+def _compared(groups: Sequence[Floats], rival: int | None) -> list[Comparison]:
+    found = compare_rows(groups)
+    if rival is None:
+        return found
+    columns = [1 + rival, *range(1, 1 + len(found))]
+    return [*found, *compare_rows([rows[:, columns] for rows in groups])]
 
 
 def _array(rows: Rows, candidates: int) -> Floats:
