@@ -11,7 +11,7 @@ from rich.table import Table
 
 from iree_tuner.cli.output import counted
 from iree_tuner.cli.table import print_table, table
-from iree_tuner.measure.statistics import Comparison, speedup_of, times_of
+from iree_tuner.measure.statistics import MEDIANS, Comparison, speedup_of, times_of
 from iree_tuner.program.dump_body import own_target
 from iree_tuner.report.view import use_of
 from iree_tuner.result import (
@@ -167,7 +167,6 @@ def _result_lines(result: TuningResult, why: str) -> Iterator[str]:
         yield f"RESULT{so_far}: {why}"
         return
     times = f"{whole.called}: {compared.default_us:.1f} -> {compared.candidate_us:.1f} us"
-    low, high = compared.interval
     if result.verdict in ("win", "lose"):
         yield f"RESULT{so_far}: {speedup_of(compared)}, {times}"
     elif compared.interval[1] > _SURE * compared.interval[0]:
@@ -175,8 +174,8 @@ def _result_lines(result: TuningResult, why: str) -> Iterator[str]:
         yield _NOISY
     else:
         yield f"RESULT{so_far}: tie, {speedup_of(compared)}, {times}"
-    if not low <= compared.default_us / compared.candidate_us <= high:
-        yield "the times are medians: other load changed them more than the speedup, which is of pairs"
+    if compared.medians_disagree:
+        yield MEDIANS
     if whole.agreement.ok:
         yield "results checked: correct"
     for case, each in whole.by_case:

@@ -59,6 +59,12 @@ class Comparison:
     verdict: Verdict
     pairs: int  # the number of pairs in all groups
 
+    @property
+    def medians_disagree(self) -> bool:
+        """Whether the ratio of the median times lies outside of the speedup's interval."""
+        low, high = self.interval
+        return not low <= self.default_us / self.candidate_us <= high
+
 
 def times_of(comparison: Comparison | None) -> str:
     """Format a speedup and its confidence interval for a table. Empty without a comparison."""
@@ -72,6 +78,10 @@ def speedup_of(comparison: Comparison) -> str:
     """Format a speedup and its confidence interval for a sentence."""
     low, high = comparison.interval
     return f"{comparison.speedup:.2f}x (98% CI {low:.2f} to {high:.2f})"
+
+
+MEDIANS = "the times are medians: other load changed them more than the speedup, which is of pairs"
+"""A note for comparisons whose medians disagree with the speedup."""
 
 
 def comparison_facts(found: Comparison | None) -> dict[str, Any]:

@@ -278,6 +278,12 @@ def test_a_program_that_gains_as_much_as_its_workloads_needs_no_reason():
     assert "workloads that win" not in said(result(PART, speedup=1.43, verdict="win"))
 
 
+def test_dispatches_that_are_faster_together_are_not_more_than_the_run_time():
+    """Measured alone, what was skipped may take longer than the program."""
+    parts = [replace(LEFT, share=0.9), replace(LEFT, share=0.56)]
+    assert "2 workloads skipped (100.0% of the run time)" in said(result(*parts))
+
+
 def test_times_that_contradict_the_speedup_are_explained():
     found = CASES["win"][0]
     assert "medians" not in said(found)
