@@ -65,10 +65,20 @@ class TuningLoop(Run):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._check_earlier()
         self._found: dict[str, Found] = {}  # by the source's name
         self._blamed: list[Blame] = []
         # of versions, the entries that reach their dispatches: waits for them
         self._hitting: dict[ProgramVersion, Callable[[], tuple[Sequence[SpecEntry], Sequence[str]]]] = {}
+
+    def _check_earlier(self) -> None:
+        """Leave out an earlier result that contradicts a spec which the program carries."""
+        try:
+            if self.earlier is not None:
+                self.versions.applied(self.earlier.version)
+        except TunerError as error:
+            self.watch.noted(f"the earlier result does not count: {error}")
+            self.earlier = None
 
     def tune(self) -> TuningResult:
         with self.timeline.stage("reading the program"):

@@ -265,3 +265,14 @@ def test_a_spec_on_the_disk_is_measured_with_what_is_new(tmp_path, capsys, monke
     assert replaced <= (record["verdict"] == "win")
     assert replaced <= (earlier["state"] in ("beaten", "none"))
     assert (record["changes"] != []) == (earlier["state"] == "kept")
+
+
+def test_a_spec_that_contradicts_the_programs_own_counts_as_none(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("plain.mlir").write_text(VECMAT)
+    Path("own.mlir").write_text(FULL_SPEC.replace("vector_reduction = [0, 16]", "vector_reduction = [0, 4]"))
+    Path("v.spec.mlir").write_text(FULL_SPEC)
+    assert run(["spec", "embed", "plain.mlir", "own.mlir", "-o", "v.mlir"]) == 0
+    assert run(["tune", "v.mlir", "--no-db", "--jobs", "1"]) == 1  # the program's own spec keeps its dispatch
+    assert "the earlier result does not count: conflict" in " ".join(capsys.readouterr().err.split())
+    assert Path("v.spec.mlir").read_text() == FULL_SPEC

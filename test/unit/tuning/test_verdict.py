@@ -369,12 +369,15 @@ def test_a_new_result_whose_harmful_part_is_left_out_meets_the_earlier_one_again
     ("broken", "why"),
     [
         ({"fails": ("the earlier result",)}, "does not compile: failed to distribute"),
+        ({"wrong": True}, "wrong results: far off"),
         ({"same": ("the earlier result",)}, "it does not change this program"),
     ],
 )
 def test_an_earlier_result_that_fails_or_changes_nothing_counts_as_none(broken, why):
     class Broken(FakeWhole):
         def _one(self, against, version):
+            if version.what == "the earlier result" and broken.get("wrong"):
+                return ProgramComparison("main", None, Agreement(False, 9.0), "wrong results: far off")
             same = version.what in broken.get("same", ())
             return replace(super()._one(against, version), same_code=same)
 
