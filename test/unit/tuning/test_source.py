@@ -132,7 +132,7 @@ def test_a_stopped_run_keeps_the_first_answer(monkeypatch):
 
     source, compared = Found(GENERIC), []
 
-    def compare(self, against, others, look):
+    def compare(self, against, others, look, rival=None):
         compared.extend(each.what for each in others)
         source.stop.request()
         twice = compare_pairs([([2.0] * 20, [1.0] * 20)])
@@ -150,7 +150,7 @@ def test_a_stopped_run_keeps_the_first_answer(monkeypatch):
 def test_where_no_time_is_left_for_a_search_the_first_answer_is_the_last(monkeypatch):
     compared = []
 
-    def compare(self, against, others, look):
+    def compare(self, against, others, look, rival=None):
         compared.extend(each.what for each in others)
         twice = compare_pairs([([2.0] * 20, [1.0] * 20)])
         return [ProgramComparison("main", twice, Agreement(True, 0.0)) for _ in others]
@@ -167,7 +167,7 @@ def test_where_no_time_is_left_for_a_search_the_first_answer_is_the_last(monkeyp
 def test_a_first_answer_that_stays_the_fastest_is_used(monkeypatch):
     """As if all that the search found was slower in the program than what was there before it."""
 
-    def compare(self, against, others, look):
+    def compare(self, against, others, look, rival=None):
         ratio = 1.0 if first else 4.0
         first.append(others)
         times = compare_pairs([([ratio] * 20, [1.0] * 20)])
@@ -284,7 +284,7 @@ def test_alternatives_are_an_axis_of_their_own():
         def __init__(self):
             self.compared = []
 
-        def compare(self, against, others, look):
+        def compare(self, against, others, look, rival=None):
             del look
             self.compared.append((against.what, [each.what for each in others]))
             fast = {"data-tiling": 2.0, "data-tiling+b": 1.5}
