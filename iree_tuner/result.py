@@ -28,6 +28,7 @@ from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.spec.io import save_spec
 from iree_tuner.store.record import (
     ChangeRecord,
+    EarlierRecord,
     KernelRecord,
     Pair,
     RunRecord,
@@ -47,6 +48,7 @@ from iree_tuner.tuning.flags import FlagChoice, RuntimeChoice
 from iree_tuner.tuning.result import NOT_JUDGED, Competitor, WorkloadResult
 from iree_tuner.tuning.source import CandidateSource, flags_of, specs_of
 from iree_tuner.tuning.timeline import SEARCH, TimeUse
+from iree_tuner.tuning.verdict import EarlierVerdict
 from iree_tuner.tuning.versions import Change, ComparisonStep, Compiling, applied, with_spec
 
 _REASONS = 3
@@ -109,6 +111,7 @@ class TuningResult:
         sources: these sources.
         facts: what the host of the device that judged says of it. None for this machine.
         runtime: flags of the runtime under which the result is faster still. `whole` is without them.
+        earlier: the verdict on an earlier result, which the result may replace. None without one.
     """
 
     program: Program
@@ -133,6 +136,7 @@ class TuningResult:
     sources: tuple[CandidateSource, ...] = ()
     facts: DeviceFacts | None = None
     runtime: RuntimeChoice = field(default_factory=RuntimeChoice)
+    earlier: EarlierVerdict | None = None
 
     @property
     def wins(self) -> tuple[WorkloadResult, ...]:
@@ -145,10 +149,16 @@ class TuningResult:
         return bool(self.entries or self.flags or self.changes)
 
     @property
+    def keeps_earlier(self) -> bool:
+        """Whether it is an earlier result, which no new one beats."""
+        return self.earlier is not None and self.earlier.state == "kept"
+
+    @property
     def proven(self) -> bool:
         """Whether it may replace another result: it is faster, or right, or could only be judged in parts."""
         corrects = any(each.corrects for each in self.results)
-        return self.gained and (self.verdict != "tie" or corrects)
+        stays = self.earlier is not None and self.earlier.stays
+        return self.gained and not stays and (self.verdict != "tie" or corrects)
 
     @property
     def pace(self) -> Pace:
@@ -332,6 +342,11 @@ def _competitor(found: Competitor) -> KernelRecord:
     )  # fmt: skip
 
 
+def earlier_record(found: EarlierVerdict) -> EarlierRecord:
+    """The verdict on an earlier result."""
+    return EarlierRecord(state=found.state, note=found.note, **_compared(found.comparison))
+
+
 def change_records(changes: Sequence[Change]) -> list[ChangeRecord]:
     """Changes, of which those that differ only in the layer are one."""
     times: Counter[tuple[str, str, str]] = Counter()
@@ -359,7 +374,8 @@ def whole_record(result: TuningResult) -> WholeRecord:
         steps=[_step(step) for step in result.steps], seconds=result.time.total_s,
         stages=dict(result.time.seconds()), timeline=_timeline(result.time), searched_s=pace.searched_s,
         candidates_per_hour=pace.per_hour, devices_busy=pace.busy, checked_s=result.time.checked_s,
-        interrupted=result.interrupted, dropped=result.dropped, note=result.note, **run,
+        interrupted=result.interrupted, dropped=result.dropped, note=result.note,
+        earlier=earlier_record(result.earlier) if result.earlier else UNSET, **run,
     )  # fmt: skip
 
 

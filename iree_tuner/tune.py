@@ -13,6 +13,7 @@ from iree_tuner.program.dynamic import Dim, given_sizes, sized_cases
 from iree_tuner.program.source import Program, ProgramSource, load_program
 from iree_tuner.report.progress import watching
 from iree_tuner.result import TuningResult
+from iree_tuner.tuning.earlier import EarlierResult
 from iree_tuner.tuning.flags import sources_of
 from iree_tuner.tuning.lab import lab_for
 from iree_tuner.tuning.loop import TuningLoop
@@ -74,9 +75,9 @@ def tune_module(module: ProgramSource, arguments: TuningArguments) -> TuningResu
 def tune_program(
     program: Program, options: TuningOptions,
     *, run: ProgramRun | None = None, sources: Sequence[CandidateSource] = (),
-    observer: Observer | None = None, client: object | None = None,
+    observer: Observer | None = None, client: object | None = None, earlier: EarlierResult | None = None,
 ) -> TuningResult:  # fmt: skip
-    """Tune a loaded program (see `tune_module`)."""
+    """Tune a loaded program (see `tune_module`). The result is an earlier one, unless a new one beats it."""
     timeline, watch = Timeline(), observer or Silent()
     program, cases = sized_as_given(program, run or request(program, flags=options.flags))
     stop = StopRequest(watch.stopping)
@@ -86,4 +87,5 @@ def tune_program(
         tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder,
     ):
         every = sources_of(options, sources)
-        return TuningLoop(program, cases, options, lab, records, watch, timeline, every, Path(folder)).tune()
+        parts = lab, records, watch, timeline, every, Path(folder), earlier
+        return TuningLoop(program, cases, options, *parts).tune()

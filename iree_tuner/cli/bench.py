@@ -14,7 +14,7 @@ from iree_tuner.cli.tuned import AS_IT_IS, TunedFlags
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import UsageError
 from iree_tuner.measure.program import compare_programs, time_program
-from iree_tuner.measure.statistics import comparison_facts, speedup_of
+from iree_tuner.measure.statistics import MEDIANS, comparison_facts, speedup_of
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program
 from iree_tuner.tuning.lab import Lab
@@ -99,6 +99,8 @@ def _compared(
         return 1
     console.print(f"default: {comparison.default_us:.1f} us per invocation")
     console.print(f"tuned: {comparison.candidate_us:.1f} us, {speedup_of(comparison)}, {comparison.verdict}")
+    if comparison.medians_disagree:
+        console.print(MEDIANS)
     if note:
         console.print(note)
     return 0

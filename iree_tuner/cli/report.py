@@ -11,7 +11,7 @@ from rich.table import Table
 
 from iree_tuner.cli.output import counted
 from iree_tuner.cli.table import print_table, table
-from iree_tuner.measure.statistics import Comparison, speedup_of, times_of
+from iree_tuner.measure.statistics import MEDIANS, Comparison, speedup_of, times_of
 from iree_tuner.program.dump_body import own_target
 from iree_tuner.report.view import use_of
 from iree_tuner.result import (
@@ -58,17 +58,43 @@ def report_result(
         return
     for number, line in enumerate((*_result_lines(result, why), *_why_less(result))):
         console.print(line, style="" if number else "bold")
-    for each in stays:
-        console.print(f"{each} stays as it was: only a faster result replaces it")
-    if result.gained:
-        of = counted(len(result.results), "workload")
-        console.print(f"Wrote {path}: configures {len(result.entries)} of {of}")
-    elif path not in stays:
-        console.print(f"{path} is an empty spec")
+    for line in (*_about_earlier(result, path), *_about_spec(result, path, stays)):
+        console.print(line)
     for each in written:
         console.print(f"Wrote {each}")
     if result.gained:
         _tell_how_to_use(console, result, path, kernels, verbose=verbose)
+
+
+def _about_earlier(result: TuningResult, path: Path) -> Iterator[str]:
+    """The comparison of the new result with an earlier one."""
+    if (earlier := result.earlier) is None:
+        return
+    new = times_of(earlier.comparison)
+    match earlier.state:
+        case "kept":
+            why = f"the new result is not faster, {new}" if new else "there is no faster result"
+            yield f"Kept {path}: {why}"
+        case "beaten":
+            yield f"compared with the earlier result: {new}"
+        case "not compared":
+            yield f"not compared with the earlier result: {earlier.note}"
+        case "none":
+            yield f"the earlier result does not count: {earlier.note}"
+
+
+def _about_spec(result: TuningResult, path: Path, stays: Sequence[Path]) -> Iterator[str]:
+    """Which files stay, and what is in the spec."""
+    if result.keeps_earlier:
+        yield from (f"{each} stays as it was" for each in stays if each.suffix == ".vmfb")
+        return
+    for each in stays:
+        yield f"{each} stays as it was: only a faster result replaces it"
+    if result.gained:
+        of = counted(len(result.results), "workload")
+        yield f"Wrote {path}: configures {len(result.entries)} of {of}"
+    elif path not in stays:
+        yield f"{path} is an empty spec"
 
 
 def _not_searched(result: TuningResult) -> Iterator[str]:
@@ -141,7 +167,6 @@ def _result_lines(result: TuningResult, why: str) -> Iterator[str]:
         yield f"RESULT{so_far}: {why}"
         return
     times = f"{whole.called}: {compared.default_us:.1f} -> {compared.candidate_us:.1f} us"
-    low, high = compared.interval
     if result.verdict in ("win", "lose"):
         yield f"RESULT{so_far}: {speedup_of(compared)}, {times}"
     elif compared.interval[1] > _SURE * compared.interval[0]:
@@ -149,8 +174,8 @@ def _result_lines(result: TuningResult, why: str) -> Iterator[str]:
         yield _NOISY
     else:
         yield f"RESULT{so_far}: tie, {speedup_of(compared)}, {times}"
-    if not low <= compared.default_us / compared.candidate_us <= high:
-        yield "the times are medians: other load changed them more than the speedup, which is of pairs"
+    if compared.medians_disagree:
+        yield MEDIANS
     if whole.agreement.ok:
         yield "results checked: correct"
     for case, each in whole.by_case:
@@ -231,13 +256,13 @@ def _stages(use: TimeUse) -> Table:
 def _tell_how_to_use(
     console: Console, result: TuningResult, path: Path, kernels: Path | None, *, verbose: bool
 ) -> None:
-    if kernels is not None:
+    if kernels is not None and not result.keeps_earlier:
         rows = change_records(result.changes_of("kernels"))
         kinds = counted(len({each.where for each in rows}), "kind")
         places = counted(sum(each.count for each in rows), "place")
         console.print(f"Wrote {kernels}: replaces {kinds} of dispatches, {places}")
     nouns = {each.name: each.noun for each in result.sources}
-    for each in change_records(result.changes):
+    for each in () if result.keeps_earlier else change_records(result.changes):
         if verbose or kernels is None or each.source != "kernels":
             line = f"{nouns[each.source]}: {': '.join(filter(None, (each.where, each.how)))}"
             console.print(f"{line}{f' ({each.count} times)' * (each.count > 1)}")

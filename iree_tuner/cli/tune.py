@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,18 +18,18 @@ from iree_tuner.cli.db import NoDatabase, with_database
 from iree_tuner.cli.inputs import INPUTS, InputFlags, ProgramName, is_command, opened, tell_caution
 from iree_tuner.cli.output import OUTPUT, Json, answers_to, people, print_json
 from iree_tuner.cli.report import how_to_use, nothing_to_json, report_result, result_to_json
-from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.process import shared_folder
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import note_input, planned_output, write
 from iree_tuner.program.dynamic import parse_sizes, sized_cases
 from iree_tuner.report.page import check_installed
 from iree_tuner.report.progress import Progress
-from iree_tuner.spec.io import load_spec, shipped_specs
+from iree_tuner.spec.io import shipped_specs
 from iree_tuner.store import Store
 from iree_tuner.store.record import Use, as_json
 from iree_tuner.targets.find import kind_for_device
 from iree_tuner.tune import TuningResult, tune_program
+from iree_tuner.tuning.earlier import EarlierResult, read_earlier
 from iree_tuner.tuning.flags import sources_of
 from iree_tuner.tuning.options import CANDIDATES, INSTANT, TuningOptions
 from iree_tuner.tuning.queue import NOT_TRIED
@@ -46,7 +46,8 @@ class Outputs:
     Attributes
     ----------
     output
-        Write the spec to this file, .mlir or .mlirbc. Default: the program's name with .spec.mlir.
+        Write the spec to this file, .mlir or .mlirbc. Default: the program's name with .spec.mlir. A spec
+        that is there is replaced only by a faster result.
     kernels
         Write the external kernels that make the program faster to this second spec, .mlir (docs/kernels.md).
         Default: the output's name with .kernels.mlir. Kernels are compared with the compiler's code in runs
@@ -118,15 +119,14 @@ def tune(
     if options.budget_s is not None:
         options = replace(options, budget_s=options.budget_s - (time.monotonic() - start))
     plan = replace(options, try_flags=False, compiled=vmfb is not None)  # flags are among the sources
-    with Progress(people) as progress, _nothing_told(as_json=outputs.as_json), _earlier(plan, path) as plan:
-        result = tune_program(source, plan, run=run, sources=sources, observer=progress)
+    earlier = _earlier(plan, path, kernel_spec or _kernels_beside(path))
+    shown = Progress(people), _nothing_told(as_json=outputs.as_json), _starting_with(earlier, plan)
+    with shown[0] as progress, shown[1], shown[2] as plan:
+        result = tune_program(source, plan, run=run, sources=sources, observer=progress, earlier=earlier)
     if not result.judged:  # what an earlier run wrote stays
         return _not_judged(result, as_json=outputs.as_json)
     stays, others = list[Path](), list[Path]()
-    path = _written(result, result.save, path, stays)
-    if kernel_spec is not None:
-        save = partial(result.save_changes, _KERNELS)
-        kernel_spec = _written(result, save, kernel_spec, stays) if result.changes_of(_KERNELS) else None
+    path, kernel_spec = _specs_written(result, path, kernel_spec, earlier, stays)
     if vmfb is not None:
         others.append(_written(result, lambda to: write(to, result.vmfb()), vmfb, stays))
     use = how_to_use(result, path, kernel_spec)
@@ -135,7 +135,8 @@ def tune(
         others.append(page)
     _keep_use(options, result, use)
     written = None if path in stays else path
-    for record in result_to_json(result, written, kernel_spec) if outputs.as_json else ():
+    kernels = None if kernel_spec in stays else kernel_spec
+    for record in result_to_json(result, written, kernels) if outputs.as_json else ():
         print_json(record)
     report_result(
         answers_to(as_json=outputs.as_json), result, path, kernel_spec, stays=stays,
@@ -146,20 +147,34 @@ def tune(
     return _INTERRUPTED if result.interrupted else 0
 
 
-@contextmanager
-def _earlier(options: TuningOptions, path: Path) -> Generator[TuningOptions]:
-    """The options with the spec that a result may replace among the starters, if it is one.
+def _earlier(options: TuningOptions, path: Path, kernels: Path) -> EarlierResult | None:
+    """The result that a new one may replace, if the files are one."""
+    if options.self_test or not path.is_file():
+        return None
+    with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
+        copied = Path(folder) / path.name  # no output may replace an input
+        try:
+            shutil.copy(path, copied)
+            found = read_earlier(copied, kernels if kernels.is_file() else None, options.targets[0])
+        except (TunerError, OSError) as error:
+            why = error.message if isinstance(error, TunerError) else error
+            people.print(f"{path} counts as no earlier result: {why}", style="yellow", soft_wrap=True)
+            return None
+    return replace(found, path=path) if found else None
 
-    A copy is read, since no output may replace an input.
+
+@contextmanager
+def _starting_with(earlier: EarlierResult | None, options: TuningOptions) -> Generator[TuningOptions]:
+    """The options with the spec that a result may replace as the first of the starters, if there are any.
+
+    A copy is read, as above.
     """
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
-        if options.starters != () and not options.self_test and path.is_file():
-            with suppress(TunerError, OSError):
-                copy = Path(shutil.copy(path, folder))
-                load_spec(copy, new_context())
-                shipped = shipped_specs(options.targets[0].backend)
-                given = shipped if options.starters is None else options.starters
-                options = replace(options, starters=(copy, *given))
+        if earlier is not None and options.starters != ():
+            copy = Path(shutil.copy(earlier.path, folder))
+            shipped = shipped_specs(options.targets[0].backend)
+            given = shipped if options.starters is None else options.starters
+            options = replace(options, starters=(copy, *given))
         yield options
 
 
@@ -232,12 +247,32 @@ def _sources(options: TuningOptions, outputs: Outputs) -> tuple[CandidateSource,
     return tuple(found)
 
 
+def _specs_written(
+    result: TuningResult, path: Path, kernels: Path | None, earlier: EarlierResult | None, stays: list[Path]
+) -> tuple[Path, Path | None]:
+    """Write the specs, unless those of the earlier result are kept. Returns the paths of the result's.
+
+    Kernels of an earlier result that is replaced are moved away: they do not belong to the new spec.
+    """
+    if earlier is not None and result.keeps_earlier:
+        stays += [path, *([earlier.kernels] if earlier.kernels else [])]
+        return path, earlier.kernels
+    wanted, path = path, _written(result, result.save, path, stays)
+    if kernels is not None and result.changes_of(_KERNELS):
+        return path, _written(result, partial(result.save_changes, _KERNELS), kernels, stays)
+    if earlier is not None and earlier.kernels is not None and path == wanted and path not in stays:
+        moved = earlier.kernels.with_name(f"earlier.{earlier.kernels.name}")
+        earlier.kernels.replace(moved)
+        people.print(f"{earlier.kernels} is now {moved}: the new result has no kernels", soft_wrap=True)
+    return path, None
+
+
 def _written(result: TuningResult, save: Callable[[Path], object], path: Path, stays: list[Path]) -> Path:
     """Write a file of the result. Returns its path, and adds a file that it does not replace to `stays`."""
     if result.proven or not path.exists():
         return _save(save, path)
     stays.append(path)
-    if not result.gained:  # an empty one is not worth a file
+    if not result.gained or result.keeps_earlier:  # nothing new is worth a file
         return path
     return _save(save, path.with_name(f"uncertain.{path.name}"))
 

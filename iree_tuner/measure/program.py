@@ -69,6 +69,9 @@ class ProgramComparison:
     # whether memory for results and temporary values was given to it once (`program.provided_memory`), and
     # not allocated in each call; calls are then in flight
     memory_provided: bool = False
+    same_code: bool = False  # whether it was compiled to the same bytes as the default
+    # with the compilation that the others are also compared with (`compare_programs`), in the same rounds
+    over_rival: Comparison | None = None
     # if the program was run with several sizes, the name and comparison of each
     by_case: tuple[tuple[str, ProgramComparison], ...] = ()
 
@@ -101,9 +104,11 @@ def compared_on(cases: Sequence[tuple[str, ProgramComparison]]) -> ProgramCompar
     worst = max((each.agreement for _, each in cases), key=lambda each: each.worst)
     notes = dict.fromkeys(each.agreement.note for _, each in cases if each.agreement.note)
     found = [each.comparison for _, each in cases if each.comparison is not None]
+    over = [each.over_rival for _, each in cases if each.over_rival is not None]
     return replace(
         first,
         comparison=over_cases(found) if len(found) == len(cases) else None,
+        over_rival=over_cases(over) if len(over) == len(cases) else None,
         agreement=replace(worst, note="; ".join(notes)),
         check_s=seconds,
         by_case=tuple(cases),
@@ -267,10 +272,13 @@ class ProgramBench:
 
     def compare(
         self, paths: Sequence[Sequence[str]], group: Sequence[int], found: dict[int, ProgramComparison],
-        plan: JudgePlan,
+        plan: JudgePlan, rival: int | None = None,
     ) -> None:  # fmt: skip
         """Time the correct remaining versions of a group; repeated without one that fails."""
-        group = [index for index in group if found[index].comparison is None]
+        known = {index for index in group if found[index].comparison is not None}
+        if rival in known and not _loses(found[rival]):  # it takes turns with each group
+            known.remove(rival)
+        group = [index for index in group if index not in known]
         while alive := [index for index in group if found[index].ok]:
             turns = [[here[0], *(here[index + 1] for index in alive)] for here in paths]
             taken = [0] * len(turns)
@@ -283,7 +291,8 @@ class ProgramBench:
                 return rows
 
             try:
-                comparisons = judge(take, len(alive), plan)
+                place = alive.index(rival) if rival in alive else None
+                comparisons = judge(take, len(alive), plan, rival=place)
             except _FailedError as error:
                 if OUT_OF_MEMORY in error.message and len(alive) > 1:
                     self._one_by_one(paths, alive, found, plan)
@@ -299,8 +308,10 @@ class ProgramBench:
                 message = f"the default fails after it: {error}"
                 found[alive[0]] = replace(found[alive[0]], error=message)
                 return
-            for index, comparison in zip(alive, comparisons, strict=True):
-                found[index] = replace(found[index], comparison=comparison)
+            over = comparisons[len(alive) :] or [None] * len(alive)
+            for index, comparison, own in zip(alive, comparisons, over, strict=False):
+                over_rival = own if index != rival else None
+                found[index] = replace(found[index], comparison=comparison, over_rival=over_rival)
             return
 
     def _one_by_one(
@@ -349,7 +360,7 @@ def compare_programs(
     placed: Sequence[Sequence[bytes]], device: str, workers: Calls, rounds: int, depth: ErrorDepth,
     run: ProgramRun = _AS_GIVEN, *, batch_s: float = 0.05, seconds: float = 120.0,
     for_host: Callable[[], bytes] | None = None, runtimes: Sequence[RuntimeFlags] = (),
-    widened: Callable[[], bytes] | None = None,
+    widened: Callable[[], bytes] | None = None, rival: int | None = None,
 ) -> list[ProgramComparison]:  # fmt: skip
     """Interleave compilations of a program with its default, in the measuring worker, on the same inputs.
 
@@ -370,6 +381,8 @@ def compare_programs(
         runtimes: the runtime's flags for the default and for each other; its own defaults without.
         widened: makes the same program with f32 for f16 and bf16 (`program.widened`), or empty bytes; called
             once. Its distance from the default is what correct versions may differ by.
+        rival: the index among the others of one that takes turns with all of them, which are also compared
+            with it (`ProgramComparison.over_rival`), unless it is far slower than the default.
 
     Returns:
         One for each other compilation, in their order.
@@ -384,15 +397,27 @@ def compare_programs(
         function = bench.check_default(paths[0][:1], depth)
         blank = ProgramComparison(function, None, Agreement(True, 0.0))
         found = dict.fromkeys(range(len(placed[0]) - 1), blank)
-        for first in range(0, len(found), _TOGETHER):
-            group = [index for index in found if first <= index < first + _TOGETHER]
+        for group in _groups(len(found), rival):
             for index in group:
-                found[index] = bench.checked(paths, index + 1, found[index], depth)
+                if found[index] is blank:
+                    found[index] = bench.checked(paths, index + 1, blank, depth)
             if rounds >= _WORTH_SCREENING:
                 bench.screen(paths[0], group, found)
             if rounds:
-                bench.compare(paths, group, found, JudgePlan(rounds, seconds=seconds))
+                bench.compare(paths, group, found, JudgePlan(rounds, seconds=seconds), rival)
         return [found[index] for index in sorted(found)]
+
+
+def _groups(count: int, rival: int | None) -> list[list[int]]:
+    """The indices of compilations that take turns together; the rival is in each group."""
+    always = [] if rival is None else [rival]
+    others = [index for index in range(count) if index != rival]
+    size = _TOGETHER - len(always)
+    return [[*others[first : first + size], *always] for first in range(0, max(len(others), 1), size)]
+
+
+def _loses(found: ProgramComparison) -> bool:
+    return found.comparison is not None and found.comparison.verdict == "lose"
 
 
 def run_program(

@@ -59,6 +59,12 @@ class Comparison:
     verdict: Verdict
     pairs: int  # the number of pairs in all groups
 
+    @property
+    def medians_disagree(self) -> bool:
+        """Whether the ratio of the median times lies outside of the speedup's interval."""
+        low, high = self.interval
+        return not low <= self.default_us / self.candidate_us <= high
+
 
 def times_of(comparison: Comparison | None) -> str:
     """Format a speedup and its confidence interval for a table. Empty without a comparison."""
@@ -72,6 +78,10 @@ def speedup_of(comparison: Comparison) -> str:
     """Format a speedup and its confidence interval for a sentence."""
     low, high = comparison.interval
     return f"{comparison.speedup:.2f}x (98% CI {low:.2f} to {high:.2f})"
+
+
+MEDIANS = "the times are medians: other load changed them more than the speedup, which is of pairs"
+"""A note for comparisons whose medians disagree with the speedup."""
 
 
 def comparison_facts(found: Comparison | None) -> dict[str, Any]:
@@ -268,28 +278,31 @@ class JudgePlan:
 
 
 def judge(
-    take: Take, candidates: int, plan: JudgePlan, clock: Callable[[], float] = time.monotonic
-) -> list[Comparison]:
+    take: Take, candidates: int, plan: JudgePlan, clock: Callable[[], float] = time.monotonic,
+    *, rival: int | None = None,
+) -> list[Comparison]:  # fmt: skip
     """Compare each candidate with the default, until all are decided or the plan's limits are reached.
+
+    With a `rival`, the index of a candidate, comparisons of all candidates with it follow, in their order.
 
     Deciding repeatedly finds chance gains; `CONFIDENCE_Z` is high enough for all decisions together. Giving
     up only ends in ties.
     """
     if plan.fixed:
         groups = [_array(rows, candidates) for rows in take(plan.rounds)]
-        return compare_rows(groups)
+        return _compared(groups, rival)
     end = clock() + plan.seconds
     start = clock()
     groups = [_array(rows, candidates) for rows in take(1)]  # which shows how many places there are
     each_s = clock() - start
     taken, places, look = 1, len(groups), _FIRST
-    comparisons = compare_rows(groups)
+    comparisons = _compared(groups, rival)
     long = each_s > _LONG_S and any(max(each.speedup, 1.0 / each.speedup) > FAR for each in comparisons)
     while taken == 1 or not all(_decided(each, plan) for each in comparisons):
         first = taken == 1 and long
         wanted = _share(FAR_PAIRS if first else min(look, plan.rounds), places) - taken
         if each_s > 0:
-            fastest = max(comparisons, key=lambda each: each.speedup)
+            fastest = max(comparisons[:candidates], key=lambda each: each.speedup)
             few = first or (long and fastest.verdict != "tie")
             least = _share(FAR_PAIRS if few else LEAST_PAIRS, places) - taken
             wanted = min(wanted, max(least, int((end - clock()) / each_s)))
@@ -301,8 +314,16 @@ def judge(
         groups = [np.concatenate(both) for both in zip(groups, new, strict=True)]
         taken += wanted
         look *= 1 if first else 2
-        comparisons = compare_rows(groups)
+        comparisons = _compared(groups, rival)
     return comparisons
+
+
+def _compared(groups: Sequence[Floats], rival: int | None) -> list[Comparison]:
+    found = compare_rows(groups)
+    if rival is None:
+        return found
+    columns = [1 + rival, *range(1, 1 + len(found))]
+    return [*found, *compare_rows([rows[:, columns] for rows in groups])]
 
 
 def _array(rows: Rows, candidates: int) -> Floats:

@@ -148,6 +148,13 @@ class TimelineRecord(Struct, frozen=True):
     workers: Sequence[Worker] = ()
 
 
+class EarlierRecord(Compared, frozen=True):
+    """An earlier result that the run may replace, and the comparison of the new one with it."""
+
+    state: str = ""  # kept, beaten, not compared, or none (`tuning.verdict`)
+    note: str = ""  # why, for the last two
+
+
 class WholeRecord(TimedRecord, frozen=True):
     """The program with and without the result."""
 
@@ -176,6 +183,7 @@ class WholeRecord(TimedRecord, frozen=True):
     interrupted: bool = False  # whether the run was stopped
     dropped: bool = False  # whether winners were left out, because they do not help the program
     note: str = ""  # why there is no comparison, or why winners were dropped
+    earlier: EarlierRecord | UnsetType = UNSET  # where the run's output was there already
     # the compared entry function; memory is provided once if `memory_provided`
     function: str | UnsetType = UNSET
     memory_provided: bool | UnsetType = UNSET

@@ -23,7 +23,8 @@ from iree_tuner.tuning.timeline import APART, Timeline, TimeUse
 
 _SHORT_S = 300.0
 
-_FLAGS_PART, _FLAGS_S, _PROFILE_PART, _MOST_PROFILE_PART = 0.035, 4.0, 0.05, 0.15
+_FLAGS_PART, _FLAGS_S = 0.035, 4.0
+_PROFILE_PART, _MOST_PROFILE_PART = 0.07, 0.15  # the shortest one (`tuning.reading`) fits into a minute
 _LEAST_FINDING_S, _FINDING_PART = 30.0, 0.4
 _SEARCH_PART, _SEARCH_PART_LONG, _LONG_S = 0.5, 0.6, 180.0
 _FINALS_PART, _ROUNDS_PART, _ROUNDS_S = 0.08, 0.03, 1.5

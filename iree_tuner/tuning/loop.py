@@ -46,7 +46,7 @@ from iree_tuner.tuning.result import WorkloadResult, entries_of
 from iree_tuner.tuning.run import Run
 from iree_tuner.tuning.source import CandidateSource, Found, flags_of, specs_of
 from iree_tuner.tuning.timeline import APART
-from iree_tuner.tuning.verdict import ProgramJudge, Tuned, Verdict
+from iree_tuner.tuning.verdict import EarlierVerdict, ProgramJudge, Tuned, Verdict, against_earlier
 from iree_tuner.tuning.versions import Change, ComparisonPlan, ProgramVersion
 from iree_tuner.tuning.workloads import tune_workloads
 
@@ -65,10 +65,20 @@ class TuningLoop(Run):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._check_earlier()
         self._found: dict[str, Found] = {}  # by the source's name
         self._blamed: list[Blame] = []
         # of versions, the entries that reach their dispatches: waits for them
         self._hitting: dict[ProgramVersion, Callable[[], tuple[Sequence[SpecEntry], Sequence[str]]]] = {}
+
+    def _check_earlier(self) -> None:
+        """Leave out an earlier result that contradicts a spec which the program carries."""
+        try:
+            if self.earlier is not None:
+                self.versions.applied(self.earlier.version)
+        except TunerError as error:
+            self.watch.noted(f"the earlier result does not count: {error}")
+            self.earlier = None
 
     def tune(self) -> TuningResult:
         with self.timeline.stage("reading the program"):
@@ -111,6 +121,8 @@ class TuningLoop(Run):
                 if first is not None and _is_faster(first, verdict):
                     note = "the first answer is faster than what was found after it"
                     verdict = replace(first, tuned=replace(tuned[0], more=first.tuned.more), note=note)
+            with self.timeline.stage("verdict"):
+                verdict, against = self._against_earlier(verdict, problem)
             with self.timeline.stage(APART):
                 self._explain_flags()
             with self.timeline.stage("runtime flags"):
@@ -118,7 +130,7 @@ class TuningLoop(Run):
             before = self._profile_before(reads.get(given.version), given, verdict)
             after = self._profile_after(reads[verdict.tuned.base], verdict)
             result = self._result(verdict, tried.choices, (flags_note, sources_note, problem, runtime.note))
-            result.profiles, result.runtime = (before, after), runtime
+            result.profiles, result.runtime, result.earlier = (before, after), runtime, against
             result.time = self.lab.time_use(self.timeline)
             records = self.records
             for each in result.record().findings():
@@ -214,11 +226,12 @@ class TuningLoop(Run):
 
     def _tuned(self, read: ReadProgram, choice: FlagChoice, of: int, part: float) -> Tuned:
         further = (untuned(self.lab.target),) if of == 1 and choice.changes else ()
+        earlier = self.earlier is not None
         more = sum(each.count(read.lab.target, len(further)) for each in self._found.values())
         versions = 2 + min(more, self.budget.versions_at_the_end)
         beside = [pair for each in self._found.values() for pair in each.beside(read.tasks, choice.speedup)]
         read = replace(read, extra=beside)
-        results = tune_workloads(self, read, versions=of * versions, part=part)
+        results = tune_workloads(self, read, versions=of * versions + earlier, part=part)
         tuned = Tuned(choice.target, tuple(results), tuple(entries_of(results)), changes=choice.changes)
         return self._checked(tuned, read, further)
 
@@ -296,6 +309,33 @@ class TuningLoop(Run):
         versions = sum(len(each.versions(untuned(self.lab.target))) for each in tuned)
         return self.stop.requested and self.budget.least_verdict_s(versions) > _SOON_S
 
+    def _against_earlier(self, verdict: Verdict, problem: str) -> tuple[Verdict, EarlierVerdict | None]:
+        """The verdict after a comparison with the earlier result, which is used unless the new one wins."""
+        if self.earlier is None:
+            return verdict, None
+        if verdict.found is not None and verdict.earlier is None and not problem:
+            verdict, problem = self._in_turns(verdict, self.earlier.version)
+        why_not = problem or ("interrupted" if self.stop.requested else "out of time")
+        verdict, found = against_earlier(verdict, self.earlier, why_not)
+        if found.comparison is not None:
+            what = verdict.version.what if found.state == "beaten" else "the new result"
+            self.versions.compared(what, self.earlier.version.what, found.comparison)
+        return verdict, found
+
+    def _in_turns(self, verdict: Verdict, earlier: ProgramVersion) -> tuple[Verdict, str]:
+        """A first answer compared once more, in turns with the earlier result, if there is time; why not."""
+        needed_s = self.budget.least_verdict_s(2)
+        if needed_s > (_SOON_S if self.stop.requested else self.budget.left_s):
+            return verdict, ""
+        given, effort = untuned(self.lab.target), self.effort
+        seconds = self.budget.comparison_s(2, 1, needed_s)
+        look = ComparisonPlan(1, effort.program_rounds, effort.program_batch_s, seconds)
+        try:
+            found, known = self.versions.compare(given, [verdict.version, earlier], look, earlier)
+        except TunerError as error:
+            return verdict, f"the program fails: {error}"
+        return replace(verdict, found=found if found.ok else verdict.found, earlier=known), ""
+
     def _verdict(
         self, tuned: list[Tuned], reads: Mapping[ProgramVersion, ReadProgram]
     ) -> tuple[Verdict, str]:
@@ -312,6 +352,8 @@ class TuningLoop(Run):
     def _begin_last(self, tuned: Tuned, read: ReadProgram) -> EntryCheck | None:
         """Begin to compile the versions of the verdict and, if there is time, the check of entries."""
         self.versions.begin(*tuned.versions(untuned(self.lab.target)))
+        if self.earlier is not None:
+            self.versions.begin(self.earlier.version)
         fits = self.budget.apart_fits(self.budget.least_verdict_s(2))  # right, before it is certain
         if not tuned.reached or self.stop.requested or not fits:
             return None
@@ -339,7 +381,7 @@ class TuningLoop(Run):
         few, given = len(tuned[0].results) > _MANY, self.lab.target
         judge = ProgramJudge(
             self.versions, given, self.effort, self.budget, self.options.in_model, few_places=few,
-            mend=self._mended,
+            mend=self._mended, earlier=self.earlier.version if self.earlier else None,
         )  # fmt: skip
         try:
             return judge.choose(tuned), ""
@@ -423,17 +465,17 @@ class TuningLoop(Run):
         return version.entries  # not known: the compiler does not survive the check
 
     def _result(self, verdict: Verdict, choices: Sequence[FlagChoice], notes: Sequence[str]) -> TuningResult:
-        lab, version = self.lab, verdict.version
-        flags = flags_of(version.changes, self.sources)  # the spec records them
-        by_flags = [each for each in version.changes if flags_of([each], self.sources)]
+        lab, version, sources = self.lab, verdict.version, self.every_source
+        flags = flags_of(version.changes, sources)  # the spec records them
+        by_flags = [each for each in version.changes if flags_of([each], sources)]
         target = self.versions.applied(ProgramVersion("", version.target, (), tuple(by_flags))).target
         same = version.changes == verdict.tuned.changes
         entries = version.entries if same else self._hits(version)
         told = [*notes, verdict.note, *verdict.tuned.notes, *(each.note for each in self._blamed)]
         told.append(self.how.doubt)
         others = tuple(each for each in version.changes if each.source != Flags.name)  # `target` has these
-        nouns = {each.name: each.noun for each in self.sources}
-        added = specs_of(version.changes, self.sources)
+        nouns = {each.name: each.noun for each in sources}
+        added = specs_of(version.changes, sources)
         return TuningResult(
             self.program, target,
             with_replaced(verdict.tuned.results, version.changes, self.dispatches, nouns),
@@ -443,7 +485,7 @@ class TuningLoop(Run):
             bool(verdict.left_out) and not entries, flags=flags,
             flags_alone=verdict.flags_alone, left_out=verdict.left_out, entries=entries,
             choices=tuple(choices), steps=tuple(self.versions.steps), run=self.records.run,
-            changes=others, sources=tuple(self.sources), facts=lab.measurer.facts,
+            changes=others, sources=sources, facts=lab.measurer.facts,
         )  # fmt: skip
 
 

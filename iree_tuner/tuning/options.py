@@ -311,7 +311,8 @@ class TuningOptions(DatabaseOptions, ClusterOptions):
         Measure with warm caches. Default: cold caches, by rotating buffers through more memory than the
         caches hold.
     profile
-        Profile the program before and after tuning. Default: on in runs of a minute or more, if it is short.
+        Profile the program before and after tuning. Default: on in runs of a minute or more,
+        if it takes a small part of the time.
     compiled
         Keep time of the budget to compile the result, for callers of `TuningResult.vmfb`.
     """

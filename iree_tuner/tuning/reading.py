@@ -24,6 +24,9 @@ _PROFILE_S, _PROFILE_RUNS = 4.0, 50.0  # of a 1B step on a CPU it was 58 runs, o
 _BASELINE_S, _BASELINE_BESIDE_S = 0.5, 0.2  # of one, alone and where others compile meanwhile
 
 
+_NO_PROFILE = "the program was not profiled"
+
+
 class NothingToTuneError(TunerError):
     """A program without dispatches that can be tuned; the message says why."""
 
@@ -102,13 +105,15 @@ def with_profile(run: Run, read: ReadProgram) -> ReadProgram:
     if not wanted or run.options.self_test or run.stop.requested:
         return read
     if not run.budget.profile_fits(predicted_s, baselines_s):
+        if run.profiled:
+            run.watch.noted(f"{_NO_PROFILE}: it would take {predicted_s:.0f} s of the budget")
         return read
     profile, problem = None, ""
     with run.timeline.stage("profile"), run.at_once():
         try:
             vmfb = run.versions.vmfb(read.version)
         except TunerError as error:
-            run.watch.noted(f"the program was not profiled: {error}")
+            run.watch.noted(f"{_NO_PROFILE}: {error}")
             return read
         profile, problem = profile_of(run, read, vmfb)
     if problem:
@@ -129,6 +134,6 @@ def profile_of(run: Run, read: ReadProgram, vmfb: bytes) -> tuple[Profile | None
             tools=Tools(lab.compilers, lab.builder, lab.measurer, lab.cold),
         )  # fmt: skip
     except TunerError as error:
-        return None, f"the program was not profiled: {error}"
+        return None, f"{_NO_PROFILE}: {error}"
     budget.measured.profile_s = run.timeline.clock() - start
     return found, "; ".join(found.notes)

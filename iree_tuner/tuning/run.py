@@ -15,6 +15,7 @@ from iree_tuner.program.source import Program
 from iree_tuner.spec.io import read_starters, shipped_specs
 from iree_tuner.tuning.budget import Budget
 from iree_tuner.tuning.candidate import CandidateKind
+from iree_tuner.tuning.earlier import EarlierResult
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Observer
 from iree_tuner.tuning.options import TuningOptions, effort_named
@@ -37,11 +38,13 @@ class Run:
     timeline: Timeline  # of the run, which has begun
     sources: Sequence[CandidateSource]  # of candidates besides configurations
     folder: Path  # for files that the compiler reads, and that last as long as the run
+    earlier: EarlierResult | None = None  # that the result may replace
 
     def __post_init__(self) -> None:
         """Raises TunerError for a starter that is not a spec."""
         options, lab = self.options, self.lab
-        self.sources = () if options.self_test else self.sources
+        if options.self_test:
+            self.sources, self.earlier = (), None
         # the run on the first of the sizes, with which candidates are tried
         self.how = self.cases.cases[0]
         self.stop = self.records.stop
@@ -56,8 +59,8 @@ class Run:
             options.budget_s or math.inf, self.timeline, lab.jobs, self.stop, compiled=options.compiled
         )
         self.versions = ProgramVersions(
-            self.program, self.cases, lab, self.watch, ErrorDepth(), self.budget.measured, self.sources,
-            self.folder,
+            self.program, self.cases, lab, self.watch, ErrorDepth(), self.budget.measured,
+            self.every_source, self.folder,
         )  # fmt: skip
         # time that an interrupted run has searched with each choice of flags
         self.before_s = 0.0
@@ -69,6 +72,11 @@ class Run:
         self.proven: Sequence[Change] = ()
         # of the program with the flags as they were given
         self.dispatches: Sequence[Dispatch] = ()
+
+    @property
+    def every_source(self) -> tuple[CandidateSource, ...]:
+        """The sources of all changes, with those of the earlier result."""
+        return (*self.sources, *(self.earlier.sources if self.earlier else ()))
 
     @property
     def profiled(self) -> bool:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.measure.statistics import Comparison, times_of
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.targets import Target
 from iree_tuner.tuning.budget import Budget
+from iree_tuner.tuning.earlier import EarlierResult
 from iree_tuner.tuning.flags import FlagChoice, untuned
 from iree_tuner.tuning.options import Effort
 from iree_tuner.tuning.result import WorkloadResult
@@ -89,11 +91,69 @@ class Verdict:
     flags_alone: Comparison | None = None  # the flags without entries, likewise; None for the original flags
     left_out: tuple[SpecEntry, ...] = ()  # entries that won alone and are not used
     note: str = ""  # why entries were left out, or why nothing is used
+    # the result that is there already, compared with the original program in the same rounds as what is used
+    earlier: ProgramComparison | None = None
+
+    @property
+    def corrected(self) -> tuple[SpecEntry, ...]:
+        """Its entries that correct wrong results of the compiler's defaults."""
+        return tuple(entry for entry in self.tuned.mending if entry in self.version.entries)
 
     @property
     def gain(self) -> float:
         """The speedup of what is used; 1 for the original program."""
         return self.found.comparison.speedup if self.found and self.found.comparison else 1.0
+
+
+EarlierState = Literal["kept", "beaten", "not compared", "none"]
+
+
+@dataclass(frozen=True)
+class EarlierVerdict:
+    """Whether an earlier result is used, and why."""
+
+    # `kept`: it is the result of the run. `beaten`: the new result replaces it. `not compared`: its files
+    # stay. `none`: it is of no use, so that the new result replaces what it would replace without it.
+    state: EarlierState
+    comparison: Comparison | None = None  # of the new result with it
+    note: str = ""  # why it was not compared, or is of no use
+
+    @property
+    def stays(self) -> bool:
+        """Whether its files are not replaced."""
+        return self.state in ("kept", "not compared")
+
+
+def against_earlier(verdict: Verdict, earlier: EarlierResult, why_not: str) -> tuple[Verdict, EarlierVerdict]:
+    """The verdict on what is used: the earlier result, unless the new one wins against it.
+
+    `why_not` is the reason if they were not compared.
+    """
+    known, new = verdict.earlier, verdict.found
+    if known is None:
+        return verdict, EarlierVerdict("not compared", note=why_not)
+    if useless := _useless(known):
+        return verdict, EarlierVerdict("none", note=useless)
+    compared = new.over_rival if new is not None else None
+    if new is not None and compared is None:
+        return verdict, EarlierVerdict("not compared", note="they did not run in turns")
+    corrected = [each.workload for each in verdict.corrected]
+    if compared is not None and (compared.verdict == "win" or not earlier.configures(corrected)):
+        return verdict, EarlierVerdict("beaten", compared)
+    note = known.agreement.note
+    kept = replace(verdict, version=earlier.version, found=known, flags_alone=None, left_out=(), note=note)
+    return kept, EarlierVerdict("kept", compared)
+
+
+def _useless(found: ProgramComparison) -> str:
+    """Why a version counts as no earlier result; empty if it does."""
+    if found.error:
+        return found.error
+    if found.same_code:
+        return "it does not change this program"
+    if found.comparison is not None and found.comparison.verdict == "lose":
+        return f"it is slower than the compiler's default, {times_of(found.comparison)}"
+    return ""
 
 
 class ProgramJudge:
@@ -107,11 +167,12 @@ class ProgramJudge:
         in_model: candidates of a workload that are tried in the program.
         few_places: whether one code address is enough, because effects on many dispatches level out.
         mend: makes another version of one of `Tuned.more` that is wrong, or does not compile or run.
+        earlier: an earlier result, with which all is compared, too; it is not chosen.
     """
 
     def __init__(
         self, whole: ProgramVersions, given: Target, effort: Effort, budget: Budget, in_model: int = 1,
-        *, few_places: bool = False, mend: Mend = lambda _, __: None,
+        *, few_places: bool = False, mend: Mend = lambda _, __: None, earlier: ProgramVersion | None = None,
     ) -> None:  # fmt: skip
         self._whole = whole
         self._given = untuned(given)
@@ -119,6 +180,8 @@ class ProgramJudge:
         self._budget = budget
         self._in_model = in_model
         self._mend = mend
+        self._earlier = earlier
+        self._found_earlier: ProgramComparison | None = None
         places = effort.places(given)
         self._few = min(_FEW_PLACES, places)
         slow = whole.measured.build_s > _LONG_BUILD_S
@@ -135,17 +198,28 @@ class ProgramJudge:
         seconds = self._budget.comparison_s(versions, places, _LOOK_S)
         return ComparisonPlan(places, self._effort.program_rounds, self._effort.program_batch_s, seconds)
 
+    def _compared(self, versions: Sequence[ProgramVersion], places: int) -> list[ProgramComparison]:
+        """Versions compared with the original program, and with the earlier result."""
+        every = versions if self._earlier is None else [*versions, self._earlier]
+        found = self._whole.compare(self._given, every, self._plan(len(every), places), self._earlier)
+        if self._earlier is not None:
+            self._found_earlier = found.pop()
+        return found
+
     def choose(self, tuned: Sequence[Tuned]) -> Verdict:
         """The fastest correct version; the original program if none is faster.
 
         Raises TunerError if the original program does not run.
         """
+        found = self._choice(tuned)
+        return replace(found, earlier=self._found_earlier)
+
+    def _choice(self, tuned: Sequence[Tuned]) -> Verdict:
         first = next((each for each in tuned if each.base == self._given), tuned[0])
         pairs = [(each, version) for each in tuned for version in each.versions(self._given)]
         if not pairs:
             return self._from_nothing(first)
-        versions = [version for _, version in pairs]
-        found = self._whole.compare(self._given, versions, self._plan(len(versions), self._places))
+        found = self._compared([version for _, version in pairs], self._places)
         judged = [self._judged(each, version, one) for (each, version), one in zip(pairs, found, strict=True)]
         judged += self._mended(judged)
         alone = {each.version: each.found.comparison for each in judged if not each.version.entries}
@@ -164,7 +238,7 @@ class ProgramJudge:
             fails = each.version in each.tuned.more and each.found.comparison is None
             version = self._mend(each.version, each.found) if fails else None
             if version is not None:
-                (one,) = self._whole.compare(self._given, [version], self._plan(1, self._places))
+                (one,) = self._compared([version], self._places)
                 found.append(self._judged(each.tuned, version, one))
         return found
 
@@ -172,8 +246,10 @@ class ProgramJudge:
         """Without winners: entries that win only in the program, if these are wanted (`in_model`)."""
         version = self._swapped(self._given, tuned) if self._in_model > 1 else self._given
         if version == self._given:
+            if self._earlier is not None:
+                self._compared([], self._places)
             return Verdict(tuned, self._given)
-        (found,) = self._whole.compare(self._given, [version], self._plan(1, self._places))
+        (found,) = self._compared([version], self._places)
         return self._verdict(self._judged(tuned, version, found), tuned, None)
 
     def _improved(self, best: _Judged, alone: Comparison | None) -> _Judged:
@@ -189,7 +265,7 @@ class ProgramJudge:
             return best
         if version == self._given:
             return replace(best, version=version)  # nothing is left: what was found says why
-        (found,) = self._whole.compare(self._given, [version], self._plan(1, self._places))
+        (found,) = self._compared([version], self._places)
         return self._judged(best.tuned, version, found)
 
     def _judged(self, tuned: Tuned, version: ProgramVersion, found: ProgramComparison) -> _Judged:

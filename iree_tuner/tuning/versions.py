@@ -236,20 +236,23 @@ class ProgramVersions:
         self.measured.loading_s, self.measured.invocation_s = took_s, sum(found) * 1e-6
 
     def compare(
-        self, against: ProgramVersion, others: Sequence[ProgramVersion], look: ComparisonPlan
-    ) -> list[ProgramComparison]:
+        self, against: ProgramVersion, others: Sequence[ProgramVersion], look: ComparisonPlan,
+        rival: ProgramVersion | None = None,
+    ) -> list[ProgramComparison]:  # fmt: skip
         """Each of the others compared with one. Versions that fail, or have other results, say so.
+
+        With a `rival`, which is one of the others, they are compared with it, too, in the same rounds.
 
         Raises TunerError if that one does not compile or run.
         """
         try:
-            found = self._compared([against, *others], look)
+            found = self._compared([against, *others], look, rival)
         except TunerError as error:
             if self._provided is None:
                 raise
             self._watch.noted(f"memory cannot be provided to the program: {error}")
             self._provided = None
-            found = self._compared([against, *others], look)
+            found = self._compared([against, *others], look, rival)
         for version, one in zip(others, found, strict=True):
             self._keep(version, against, one)
         return found
@@ -261,22 +264,24 @@ class ProgramVersions:
         """
         self._compared([against, version], ComparisonPlan(1, 0, 0.0))
 
-    def _compared(self, versions: Sequence[ProgramVersion], look: ComparisonPlan) -> list[ProgramComparison]:
+    def _compared(
+        self, versions: Sequence[ProgramVersion], look: ComparisonPlan, rival: ProgramVersion | None = None
+    ) -> list[ProgramComparison]:
         provided = self._provided is not None
         built = self._build([replace(each, last=()) for each in versions], look.places, provided=provided)
         if isinstance(built[0], Exception):
             raise built[0]
         code = [made for made in built if not isinstance(made, Exception)]
-        runtimes = [
-            self.applied(ProgramVersion("", each.target, (), each.last)).runtime
-            for each, made in zip(versions, built, strict=True)
-            if not isinstance(made, Exception)
+        compiled = [
+            each for each, made in zip(versions, built, strict=True) if not isinstance(made, Exception)
         ]
-        compared = iter(self._measure(code, look, runtimes) if code[1:] else [])
+        runtimes = [self.applied(ProgramVersion("", each.target, (), each.last)).runtime for each in compiled]
+        place = compiled.index(rival) - 1 if rival in compiled else None
+        compared = iter(self._measure(code, look, runtimes, place) if code[1:] else [])
         return [
             ProgramComparison("", None, Agreement(True, 0.0), f"does not compile: {made}")
             if isinstance(made, Exception)
-            else replace(next(compared), memory_provided=provided)
+            else replace(next(compared), memory_provided=provided, same_code=made[0] == built[0][0])
             for made in built[1:]
         ]
 
@@ -311,8 +316,9 @@ class ProgramVersions:
         ]
 
     def _measure(
-        self, built: Sequence[list[bytes]], look: ComparisonPlan, runtimes: Sequence[RuntimeFlags]
-    ) -> list[ProgramComparison]:
+        self, built: Sequence[list[bytes]], look: ComparisonPlan, runtimes: Sequence[RuntimeFlags],
+        rival: int | None = None,
+    ) -> list[ProgramComparison]:  # fmt: skip
         """Compare on each case of sizes. Raises TunerError if the first program does not run."""
         placed, measurer = list(zip(*built, strict=True)), self._lab.measurer
         by_case: list[list[tuple[str, ProgramComparison]]] = []
@@ -322,7 +328,7 @@ class ProgramVersions:
                     placed, measurer.device, measurer.workers, look.rounds,
                     self.depth, run, batch_s=look.batch_s, seconds=look.seconds / len(self._runs),
                     for_host=None if self._lab.on_host else self._for_host, runtimes=runtimes,
-                    widened=self.widened,
+                    widened=self.widened, rival=rival,
                 )  # fmt: skip
             except TunerError as error:
                 if len(self._runs) == 1:
@@ -347,6 +353,11 @@ class ProgramVersions:
             except TunerError:
                 self._host = b""
         return self._host
+
+    def compared(self, what: str, against: str, found: Comparison) -> None:
+        """Note what a comparison found that was made with others."""
+        self.steps.append(ComparisonStep(what, against, found))
+        self._watch.compared(versus(what, against), found)
 
     def _keep(self, version: ProgramVersion, against: ProgramVersion, found: ProgramComparison) -> None:
         if not found.agreement.ok:

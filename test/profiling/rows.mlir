@@ -14,7 +14,8 @@
 // TABLE: share {{ *}}calls {{ *}}time us
 // TABLE: {{[0-9.]+}}% {{.*}}matmul_64x32x48_f32
 // TABLE: main on local-task, measured with the runtime's profiler
-// TABLE: program {{.*}} us per invocation
+// TABLE: program {{.*}} us per invocation, the quietest quarter of samples
+// TABLE: usually {{.*}} us, the middle half of samples
 // TABLE: dispatches {{.*}} us, {{.*}}%
 // TABLE: unexplained {{ *}}{{[-+]}}{{[0-9.]+}} us, {{.*}}%
 // FILE: "method": "hal"

@@ -5,6 +5,8 @@ PYTHONPATH=test/unit python test/unit/test_tune_output.py    # writes them anew
 
 import io
 import json
+import tempfile
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +15,7 @@ import pytest
 from rich.console import Console
 from store.samples import WORKLOAD, trial
 
+from iree_tuner.cli.main import run
 from iree_tuner.cli.report import report_result, result_to_json
 from iree_tuner.device.numerics import Agreement
 from iree_tuner.measure.program import ProgramComparison
@@ -23,10 +26,12 @@ from iree_tuner.space.configuration import Configuration
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.targets import parse_target
 from iree_tuner.tuning.baseline import Task
+from iree_tuner.tuning.earlier import EarlierKernels, EarlierSpec
 from iree_tuner.tuning.finals import Final
 from iree_tuner.tuning.flags import FlagChoice, option
 from iree_tuner.tuning.result import Competitor, WorkloadResult
 from iree_tuner.tuning.timeline import SEARCH, Stage, TimeUse, WorkerTimeline
+from iree_tuner.tuning.verdict import EarlierVerdict
 from iree_tuner.tuning.versions import Change, ComparisonStep
 
 GOLDENS = Path(__file__).parent / "tune_output"
@@ -169,7 +174,7 @@ CASES = {
         ),
         Path("bert.spec.mlir"),
     ),
-    "layers": (
+    "full_size": (
         replace(
             result(LARGE, REPLACED, PARTS, LEFT, speedup=1.3, verdict="win"),
             changes=LAYERS, sources=SOURCES,
@@ -220,11 +225,26 @@ SAME, NOISE = (
 )
 CASES["self_test"] = (result(SAME, SAME), Path("bert.spec.mlir"))
 CASES["noisy_self_test"] = (result(SAME, NOISE), Path("bert.spec.mlir"))
+EARLIER = (
+    Change("earlier_spec", "", "bert.spec.mlir"), Change("earlier_kernels", "", "bert.kernels.mlir"),
+)  # fmt: skip
+CASES["kept"] = (
+    replace(
+        result(LARGE, SMALL, LEFT, speedup=4.4, verdict="win"), entries=(), changes=EARLIER,
+        sources=(EarlierSpec(), EarlierKernels()),
+        earlier=EarlierVerdict("kept", compared(0.991, "tie", 2072.8)),
+    ),
+    Path("bert.spec.mlir"), Path("bert.kernels.mlir"),
+)  # fmt: skip
+CASES["beaten"] = (
+    replace(CASES["win"][0], earlier=EarlierVerdict("beaten", compared(1.12, "win", 7797.5))),
+    Path("bert.spec.mlir"),
+)
 CASES["interrupted"] = (replace(CASES["win"][0], interrupted=True), Path("bert.spec.mlir"))
-VERBOSE = ("win", "kernels", "layers")
+VERBOSE = ("win", "kernels", "full_size")
 
 
-STAYS = dict.fromkeys(("uncertain", "left_out", "self_test"), (Path("bert.spec.mlir"),))
+STAYS = dict.fromkeys(("uncertain", "left_out", "self_test", "kept"), (Path("bert.spec.mlir"),))
 """Specs that were there before, and are not replaced."""
 
 
@@ -258,6 +278,12 @@ def test_a_program_that_gains_as_much_as_its_workloads_needs_no_reason():
     assert "workloads that win" not in said(result(PART, speedup=1.43, verdict="win"))
 
 
+def test_dispatches_that_are_faster_together_are_not_more_than_the_run_time():
+    """Measured alone, what was skipped may take longer than the program."""
+    parts = [replace(LEFT, share=0.9), replace(LEFT, share=0.56)]
+    assert "2 workloads skipped (100.0% of the run time)" in said(result(*parts))
+
+
 def test_times_that_contradict_the_speedup_are_explained():
     found = CASES["win"][0]
     assert "medians" not in said(found)
@@ -285,6 +311,22 @@ def test_output_is_what_people_have_read(name):
     assert max(map(len, ours)) <= 80
 
 
+def nothing(folder):
+    """What is printed for a program without dispatches, and the JSON."""
+    program = folder / "nothing.mlir"
+    program.write_text("func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }")
+    with chdir(folder), redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        assert run(["tune", program.name, "--no-db", "--json"]) == 1
+    assert list(folder.iterdir()) == [program]
+    return err.getvalue(), out.getvalue()
+
+
+def test_a_program_without_dispatches_leaves_no_file(tmp_path):
+    said, record = nothing(tmp_path)
+    assert said == (GOLDENS / "nothing.txt").read_text(), "see the first lines of this file"
+    assert record == (GOLDENS / "nothing.jsonl").read_text()
+
+
 @pytest.mark.parametrize("name", VERBOSE)
 def test_verbose_output_says_how_it_was_found(name):
     told = printed(name, verbose=True)
@@ -297,5 +339,8 @@ if __name__ == "__main__":
     for each in CASES:
         (GOLDENS / f"{each}.txt").write_text(printed(each))
         (GOLDENS / f"{each}.jsonl").write_text(as_json(each))
+    with tempfile.TemporaryDirectory() as made:
+        for kind, text in zip(("txt", "jsonl"), nothing(Path(made)), strict=True):
+            (GOLDENS / f"nothing.{kind}").write_text(text)
     for each in VERBOSE:
         (GOLDENS / f"{each}.verbose.txt").write_text(printed(each, verbose=True))

@@ -101,6 +101,16 @@ def test_more_than_can_take_turns_are_split(right, measuring):
     assert len({each.comparison.default_us for each in found}) == 2  # of two groups
 
 
+def test_a_rival_takes_turns_with_all_others(right, built, measuring):
+    """Also if they are too many to take turns at once."""
+    found = compare([[right] * 9], measuring, rival=3)
+    assert [each.over_rival is None for each in found] == [index == 3 for index in range(8)]
+    assert all(each.over_rival.pairs == 8 for each in found if each.over_rival)
+    wrong = built(scaling("2.5"))
+    first, rival = compare([[right, right, wrong]], measuring, rival=1)
+    assert (first.ok, rival.ok, first.over_rival) == (True, False, None)
+
+
 def test_the_processors_results_decide_where_the_default_is_wrong(right, built, measuring):
     wrong = built(scaling("2.5"))
     asked = []

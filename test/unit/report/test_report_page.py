@@ -4,6 +4,7 @@ import json
 import math
 import re
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import pytest
 from amounts import amount
@@ -87,6 +88,17 @@ def test_what_a_kernel_took_is_not_skipped():
     rows = [Finding("workload", taken), Finding("workload", {"workload": "x", "key": "l"})]
     text = "".join(Elements(Report(gather(RUN, rows, [])).html()).text)
     assert re.findall(r"^\s*(skipped|kernel)\s*$", text, re.MULTILINE) == ["kernel", "skipped"]
+
+
+def test_what_is_wide_scrolls_in_its_place(html):
+    """Tables and charts on a narrow screen; `test_report_browser.py` looks at 420, 1300 and 1920 px."""
+    found = Elements(html).found
+    for (_, around), (tag, _) in pairwise(found):
+        assert tag != "table" or around.get("class") == "scroll"
+    style = re.sub(r"\s+", " ", html)
+    assert all(f"{each} {{ overflow-x: auto" in style for each in (".scroll",))
+    assert re.search(r"figure \{[^}]*overflow-x: auto", style)
+    assert re.search(r"main, header, footer \{ max-width: 70rem", style), "less than 1300 px"
 
 
 def test_nothing_is_loaded_from_elsewhere(html):

@@ -96,6 +96,18 @@ def test_tuned_times_are_the_default_s_by_the_speedup():
     assert verdicts == {0.5: "slower", 1.01: "no difference"}
 
 
+def test_an_interval_is_seen_on_a_bar_of_any_color():
+    """A line with a border of the page's color, above the bar, with ticks at its ends."""
+    found = standings([row(), row("torch", 1.8)])
+    layers = draw_speedups(found, labels(found), contenders(found)).spec["layer"]
+    marks = [each["mark"] for each in layers]
+    assert [each["type"] for each in marks] == ["bar", "rule", "rule", "tick", "tick", "rule"]
+    border, line = marks[1:3]
+    assert border["stroke"] == "var(--paper)" != line["stroke"]
+    assert border["strokeWidth"] > line["strokeWidth"] > 1
+    assert [each["encoding"]["x"]["field"] for each in layers[3:5]] == ["low", "high"]
+
+
 def test_points_below_the_roof_are_rates_by_intensity():
     found = standings([row(), row("torch", flops=0.0), row("numpy", bytes=0.0)])
     (point,) = point_rows(found)

@@ -10,6 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from iree_tuner.measure.statistics import FAR_PAIRS, LEAST_PAIRS
+from iree_tuner.tuning import reading
 from iree_tuner.tuning.budget import Budget, MeasuredTimes
 from iree_tuner.tuning.options import EFFORTS, effort_named
 from iree_tuner.tuning.stop import StopRequest
@@ -203,6 +204,7 @@ def test_the_result_is_compiled_within_the_budget():
 
 
 def test_a_profile_that_would_take_too_long_is_left_out():
+    assert budget(60.0).profile_fits(reading._PROFILE_S), "from a minute on, as --help says"
     assert budget(90.0).profile_fits(4.0)
     assert not budget(90.0).profile_fits(20.0)
     assert budget(math.inf).profile_fits(1e6)

@@ -1,5 +1,6 @@
 """Sources of candidates: what they find is searched, compared, and part of the result."""
 
+import shutil
 from dataclasses import replace
 from importlib.util import find_spec
 from types import SimpleNamespace
@@ -16,10 +17,13 @@ from iree_tuner.errors import TunerError
 from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.program.source import load_program
 from iree_tuner.spec.entry import read_flags
+from iree_tuner.spec.io import shipped_specs
 from iree_tuner.targets import parse_target
 from iree_tuner.targets.find import flags_for_options
+from iree_tuner.tune import tune_program
 from iree_tuner.tuning import loop
 from iree_tuner.tuning.budget import Budget
+from iree_tuner.tuning.earlier import read_earlier
 from iree_tuner.tuning.flags import (
     FlagChoice,
     FlagChoices,
@@ -132,7 +136,7 @@ def test_a_stopped_run_keeps_the_first_answer(monkeypatch):
 
     source, compared = Found(GENERIC), []
 
-    def compare(self, against, others, look):
+    def compare(self, against, others, look, rival=None):
         compared.extend(each.what for each in others)
         source.stop.request()
         twice = compare_pairs([([2.0] * 20, [1.0] * 20)])
@@ -150,7 +154,7 @@ def test_a_stopped_run_keeps_the_first_answer(monkeypatch):
 def test_where_no_time_is_left_for_a_search_the_first_answer_is_the_last(monkeypatch):
     compared = []
 
-    def compare(self, against, others, look):
+    def compare(self, against, others, look, rival=None):
         compared.extend(each.what for each in others)
         twice = compare_pairs([([2.0] * 20, [1.0] * 20)])
         return [ProgramComparison("main", twice, Agreement(True, 0.0)) for _ in others]
@@ -164,10 +168,34 @@ def test_where_no_time_is_left_for_a_search_the_first_answer_is_the_last(monkeyp
     assert not result.interrupted
 
 
+@pytest.mark.parametrize(("ratio", "state"), [(1.0, "kept"), (2.0, "beaten")])
+def test_a_first_answer_that_is_the_last_meets_an_earlier_result(monkeypatch, tmp_path, ratio, state):
+    """`ratio` is that of the speeds; the program is compiled with the earlier spec, which hits nothing."""
+    compared = []
+
+    def compare(self, against, others, look, rival=None):
+        compared.append([each.what for each in others])
+        twice, over = (compare_pairs([([each] * 20, [1.0] * 20)]) for each in (2.0, ratio))
+        found = ProgramComparison("main", twice, Agreement(True, 0.0), over_rival=over if rival else None)
+        return [found for _ in others]
+
+    monkeypatch.setattr(ProgramVersions, "compare", compare)
+    monkeypatch.setattr(Budget, "is_over", True)
+    shutil.copy(next(each for each in shipped_specs("llvm-cpu")), spec := tmp_path / "a.spec.mlir")
+    options = TuningOptions(**HOW)
+    earlier = read_earlier(spec, None, options.targets[0])
+    how = {"sources": [FindsVersions(GENERIC)], "earlier": earlier}
+    result = tune_program(load_program(MATMUL), options, **how)
+    assert compared == [["another"], ["another", "the earlier result"]]
+    assert result.earlier.state == state
+    assert result.keeps_earlier == (state == "kept")
+    assert [each.source for each in result.changes] == ["earlier_spec" if state == "kept" else "pipelines"]
+
+
 def test_a_first_answer_that_stays_the_fastest_is_used(monkeypatch):
     """As if all that the search found was slower in the program than what was there before it."""
 
-    def compare(self, against, others, look):
+    def compare(self, against, others, look, rival=None):
         ratio = 1.0 if first else 4.0
         first.append(others)
         times = compare_pairs([([ratio] * 20, [1.0] * 20)])
@@ -284,7 +312,7 @@ def test_alternatives_are_an_axis_of_their_own():
         def __init__(self):
             self.compared = []
 
-        def compare(self, against, others, look):
+        def compare(self, against, others, look, rival=None):
             del look
             self.compared.append((against.what, [each.what for each in others]))
             fast = {"data-tiling": 2.0, "data-tiling+b": 1.5}

@@ -1,7 +1,8 @@
 """The program has the last word: what is used, what is left out, and why."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -11,11 +12,12 @@ from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.targets import parse_target
 from iree_tuner.targets.find import options_of, with_options
 from iree_tuner.tuning.budget import Budget, MeasuredTimes
+from iree_tuner.tuning.earlier import EarlierResult, EarlierSpec
 from iree_tuner.tuning.options import effort_named
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.timeline import Timeline
-from iree_tuner.tuning.verdict import ProgramJudge, Tuned
-from iree_tuner.tuning.versions import ProgramVersion
+from iree_tuner.tuning.verdict import ProgramJudge, Tuned, against_earlier
+from iree_tuner.tuning.versions import Change, ProgramVersion
 
 HOST = parse_target("llvm-cpu:host")
 
@@ -30,6 +32,10 @@ TILED = with_options(HOST, ("data-tiling",))
 @dataclass(frozen=True)
 class Workload:
     name: str
+
+    @property
+    def key(self):
+        return f"key of {self.name}"
 
 
 @dataclass(frozen=True)
@@ -69,11 +75,16 @@ class FakeWhole:
 
     def time_us(self, version):
         flags = self._flags_us if options_of(version.target) else 0.0
-        return 1000.0 + flags - sum(each.effect_us for each in version.entries)
+        changed = sum(each.made for each in version.changes)
+        return 1000.0 + flags - changed - sum(each.effect_us for each in version.entries)
 
-    def compare(self, against, others, look):
+    def compare(self, against, others, look, rival=None):
         self.steps += [version.what for version in others]
-        return [self._one(against, each) for each in others]
+        found = [self._one(against, each) for each in others]
+        if rival is None or not found[others.index(rival)].ok:
+            return found
+        over = [self._one(rival, each).comparison for each in others]
+        return [replace(each, over_rival=one) for each, one in zip(found, over, strict=True)]
 
     def _one(self, against, version):
         if any(each.workload.name in self._wrong for each in version.entries):
@@ -92,9 +103,11 @@ class FakeWhole:
         return ProgramComparison("main", comparison, Agreement(True, 0.0))
 
 
-def judged(tuned, whole=None, in_model=1, mend=lambda *_: None):
+def judged(tuned, whole=None, in_model=1, mend=lambda *_: None, earlier=None):
     whole = whole or FakeWhole()
-    judge = ProgramJudge(whole, HOST, effort_named("default"), unlimited(), in_model, mend=mend)
+    judge = ProgramJudge(
+        whole, HOST, effort_named("default"), unlimited(), in_model, mend=mend, earlier=earlier
+    )
     return judge.choose(tuned), whole
 
 
@@ -297,3 +310,94 @@ def test_nothing_to_judge():
     verdict, whole = judged([tuned(HOST)])
     assert verdict.found is None
     assert whole.steps == []
+
+
+def earlier(saves_us, *workloads):
+    """A result of a run before, which saves so much and configures these workloads."""
+    version = ProgramVersion(
+        "the earlier result", HOST, (), (Change(EarlierSpec.name, "", "", made=saves_us),)
+    )
+    keys = frozenset(Workload(each).key for each in workloads)
+    return EarlierResult(Path("a.spec.mlir"), None, version, keys)
+
+
+def settled(before, *results, **how):
+    """What is used, and what the earlier result is to it."""
+    verdict, whole = judged([tuned(HOST, *results)], earlier=before.version, **how)
+    return *against_earlier(verdict, before, "no time"), whole
+
+
+@pytest.mark.parametrize(
+    ("before_us", "new_us", "state"),
+    [(200, 300, "beaten"), (300, 200, "kept"), (200, 201, "kept"), (200, 200, "kept"), (-200, 100, "none")],
+)
+def test_an_earlier_result_is_replaced_only_by_a_faster_one(before_us, new_us, state):
+    """All are compared with the default and with it at once; one that is slower than the default is none."""
+    before = earlier(before_us)
+    verdict, found, whole = settled(before, result(entry("a", new_us), new_us))
+    assert found.state == state
+    assert whole.steps == ["default flags with the spec", "the earlier result"]
+    assert (verdict.version == before.version) == (state == "kept")
+    used_us = before_us if state == "kept" else new_us
+    assert verdict.found.comparison.speedup == pytest.approx(1000 / (1000 - used_us))
+    if state != "none":
+        assert found.comparison.speedup == pytest.approx((1000 - before_us) / (1000 - new_us))
+
+
+def test_a_gain_that_noise_may_explain_does_not_replace_an_earlier_result():
+    _, found, _ = settled(earlier(200), result(entry("a", 220), 220), whole=FakeWhole(noise=0.05))
+    assert (found.state, found.comparison.verdict) == ("kept", "tie")
+
+
+@pytest.mark.parametrize("results", [[], [result(entry("a", -50), 50)]])
+def test_without_a_new_result_the_earlier_one_is_used(results):
+    before = earlier(200)
+    verdict, found, _ = settled(before, *results)
+    assert found.state == "kept"
+    assert verdict.version == before.version
+    assert verdict.found.comparison.speedup == pytest.approx(1000 / 800)
+
+
+def test_a_new_result_whose_harmful_part_is_left_out_meets_the_earlier_one_again():
+    verdict, found, whole = settled(earlier(150), result(entry("a", 200), 200), result(entry("b", -150), 80))
+    assert names(verdict) == ["a"]
+    assert found.state == "beaten"
+    assert whole.steps[-1] == "the earlier result"
+
+
+@pytest.mark.parametrize(
+    ("broken", "why"),
+    [
+        ({"fails": ("the earlier result",)}, "does not compile: failed to distribute"),
+        ({"wrong": True}, "wrong results: far off"),
+        ({"same": ("the earlier result",)}, "it does not change this program"),
+    ],
+)
+def test_an_earlier_result_that_fails_or_changes_nothing_counts_as_none(broken, why):
+    class Broken(FakeWhole):
+        def _one(self, against, version):
+            if version.what == "the earlier result" and broken.get("wrong"):
+                return ProgramComparison("main", None, Agreement(False, 9.0), "wrong results: far off")
+            same = version.what in broken.get("same", ())
+            return replace(super()._one(against, version), same_code=same)
+
+    verdict, found, _ = settled(
+        earlier(0), result(entry("a", 100), 100), whole=Broken(fails=broken.get("fails", ()))
+    )
+    assert (found.state, found.note) == ("none", why)
+    assert names(verdict) == ["a"]
+
+
+def test_an_earlier_result_that_was_not_compared_stays():
+    verdict, _ = judged([tuned(HOST, result(entry("a", 100), 100))])
+    same, found = against_earlier(verdict, earlier(200), "out of time")
+    assert (same, found.state, found.note) == (verdict, "not compared", "out of time")
+    assert found.stays
+    apart = replace(verdict, earlier=verdict.found)  # did not fit into memory together
+    assert against_earlier(apart, earlier(200), "")[1].state == "not compared"
+
+
+def test_a_result_that_corrects_the_program_replaces_one_that_does_not():
+    mended = result(entry("wrong", -100), -100, corrects=True)
+    assert settled(earlier(200), mended)[1].state == "beaten"
+    assert settled(earlier(200, "wrong"), mended)[1].state == "kept", "it corrects it, too"
