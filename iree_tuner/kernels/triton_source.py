@@ -341,6 +341,53 @@ def _row(
 
 
 @triton.jit
+def _loaded(
+    array, more, side, first, depth, LOOPS: tl.constexpr, STEPS: tl.constexpr, LOAD: tl.constexpr
+):  # fmt: skip
+    """What is read for a tile of a right operand of one row, see `_operand`."""
+    if LOAD is None:
+        found = tl.load(array + _offset_of(first, LOOPS, 3, STEPS, 2, False))
+    else:
+        found = LOAD(more, side[:, None], (first + depth)[None, :], first)
+    return found
+
+
+@triton.jit
+def _made(
+    loaded, more, side, first, depth, COMPUTE: tl.constexpr, HIGH: tl.constexpr, BK: tl.constexpr
+):  # fmt: skip
+    """The tile in f32, of what `_loaded` has read."""
+    if COMPUTE is None:
+        found = loaded.to(tl.float32)
+    else:
+        found = COMPUTE(loaded, more, side[:, None], (first + depth)[None, :], first).to(tl.float32)
+    return tl.broadcast_to(found, (HIGH, BK))
+
+
+@triton.jit
+def _four_steps(
+    acc, left, right, own, others, columns, first, depth, LOOPS: tl.constexpr, LEFT: tl.constexpr, RIGHT:
+    tl.constexpr, COMPUTED: tl.constexpr, IN_PARTS: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+):  # fmt: skip
+    """Add four steps of a product of one row. All of them are loaded before one is used."""
+    load: tl.constexpr = IN_PARTS[0]
+    compute: tl.constexpr = IN_PARTS[1]
+    y0 = _loaded(right, others, columns, first, depth, LOOPS, RIGHT, load)
+    y1 = _loaded(right, others, columns, first + BK, depth, LOOPS, RIGHT, load)
+    y2 = _loaded(right, others, columns, first + 2 * BK, depth, LOOPS, RIGHT, load)
+    y3 = _loaded(right, others, columns, first + 3 * BK, depth, LOOPS, RIGHT, load)
+    x0 = _row(left, own, first, depth, None, LOOPS, LEFT, COMPUTED, BK)
+    x1 = _row(left, own, first + BK, depth, None, LOOPS, LEFT, COMPUTED, BK)
+    x2 = _row(left, own, first + 2 * BK, depth, None, LOOPS, LEFT, COMPUTED, BK)
+    x3 = _row(left, own, first + 3 * BK, depth, None, LOOPS, LEFT, COMPUTED, BK)
+    acc += x0 * _made(y0, others, columns, first, depth, compute, BN, BK)
+    acc += x1 * _made(y1, others, columns, first + BK, depth, compute, BN, BK)
+    acc += x2 * _made(y2, others, columns, first + 2 * BK, depth, compute, BN, BK)
+    acc += x3 * _made(y3, others, columns, first + 3 * BK, depth, compute, BN, BK)
+    return acc
+
+
+@triton.jit
 def row_added_up(sums, partial, part, BN: tl.constexpr, SPLIT: tl.constexpr):
     """Add the partial sums of all workgroups of a cluster, for this part's columns, see `added_up`."""
     share: tl.constexpr = BN // SPLIT
@@ -358,9 +405,13 @@ def one_row(
     RIGHT: tl.constexpr, RESULT: tl.constexpr, SOURCES: tl.constexpr, COMPUTED: tl.constexpr, STEPS:
     tl.constexpr, OPERANDS: tl.constexpr, SCALE: tl.constexpr, EXTRAS: tl.constexpr, GATE: tl.constexpr,
     COLUMNS: tl.constexpr, DEPTH: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, STAGES: tl.constexpr,
-    SPLIT: tl.constexpr,
+    SPLIT: tl.constexpr, IN_PARTS: tl.constexpr,
 ):  # fmt: skip
-    """Compute some columns of a result with one row in each workgroup, without tensor cores; see `plain`."""
+    """Compute some columns of a result with one row in each workgroup, without tensor cores; see `plain`.
+
+    Loads of several `STAGES` are under way in shared memory; with one stage, those of four steps in
+    registers. `IN_PARTS` are the functions that load and compute the right operand, if it is no array.
+    """
     arrays = (x0, x1, x2, x3, x4, x5, x6, x7)
     across: tl.constexpr = (COLUMNS + BN - 1) // BN
     full: tl.constexpr = (True, COLUMNS % BN == 0)
@@ -380,6 +431,13 @@ def one_row(
     last: tl.constexpr = max(whole - 1, 0)
     acc = tl.zeros((BN, BK), dtype=tl.float32)
     start, end = part * whole // SPLIT, (part + 1) * whole // SPLIT
+    if STAGES == 1:
+        for step in tl.range(start, end - 3, 4, num_stages=1):
+            acc = _four_steps(
+                acc, left, right, own, others, columns, step * BK, depth, LOOPS, LEFT, RIGHT, COMPUTED,
+                IN_PARTS, BN, BK,
+            )  # fmt: skip
+        start += (end - start) // 4 * 4
     # A part of the row is too small for asynchronous copies, and is loaded one step ahead instead.
     x = _row(left, own, min(start, last) * BK, depth, None, LOOPS, LEFT, COMPUTED, BK)
     for step in tl.range(start, end, num_stages=STAGES):

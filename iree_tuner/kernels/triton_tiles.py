@@ -25,6 +25,7 @@ NAME = "values"
 
 _NIBBLES, _NIBBLE_BITS = "i4", 4
 _CHOICE = "arith.select"
+_CONVERSIONS, _SMALL = ("arith.sitofp", "arith.uitofp"), ("i4", "i8")
 
 
 def arrays_of(nest: Nest | None) -> tuple[int, ...]:
@@ -33,14 +34,18 @@ def arrays_of(nest: Nest | None) -> tuple[int, ...]:
 
 
 def in_f32(nest: Nest, element: str) -> Nest:
-    """The nest that computes numbers of 16 bits in f32, and rounds only its result to this type."""
+    """The nest that computes numbers of 16 bits in f32, and rounds only its result to this type.
+
+    Integers of 8 bits become bf16 before, which has all of them, and which takes fewer instructions.
+    """
     terms, places = list[FormulaTerm](), list[int]()
     for term in nest.terms:
         narrow = term.element in NARROW_FLOATS
-        widened = narrow and term.op != INPUT
         of = tuple(places[each] for each in term.of)
-        terms.append(replace(term, of=of, element="f32" if widened else term.element))
-        if narrow and not widened:
+        small = term.op in _CONVERSIONS and terms[of[0]].element in _SMALL
+        kind = "bf16" if small else "f32"
+        terms.append(replace(term, of=of, element=kind if narrow and term.op != INPUT else term.element))
+        if narrow and (small or term.op == INPUT):
             terms.append(FormulaTerm("arith.extf", "f32", (len(terms) - 1,)))
         places.append(len(terms) - 1)
     found = replace(nest, terms=tuple(terms))
@@ -59,11 +64,28 @@ def function_of_tile(
 
     Its loops are those of batches, then of rows and then of columns, whose numbers are `rows` and `columns`.
     The function's parameters: the tuple of the number of the batch, that of the tile's first row, and
-    `arrays`, by default those that are read; the number of the first column. It returns [bm, bn] values of
-    the last term's type, or as many as differ; past the last row or column they mean nothing, and nothing is
-    read for them.
+    `arrays`, by default those that are read; the numbers of rows as a column, of columns as a row; that of
+    the first column. It returns [bm, bn] values of the last term's type, or as many as differ; past the last
+    row or column they mean nothing, and nothing is read for them.
     """
-    text = _Writer(_with_bytes(nest), rows, columns, bm, bn, arrays or arrays_of(nest)).source()
+    return _named(_writer(nest, rows, columns, bm, bn, arrays).source())
+
+
+def functions_of_tile(
+    nest: Nest, rows: int, columns: int, bm: int, bn: int, arrays: Sequence[int] = ()
+) -> tuple[Any, Any]:
+    """The same as two functions: one loads what is read, the other one has that as first parameter."""
+    writer = _writer(nest, rows, columns, bm, bn, arrays)
+    return _named(writer.source(loads=True)), _named(writer.source(loaded=True))
+
+
+def _writer(
+    nest: Nest, rows: int, columns: int, bm: int, bn: int, arrays: Sequence[int]
+) -> _Writer:  # fmt: skip
+    return _Writer(_with_bytes(nest), rows, columns, bm, bn, arrays or arrays_of(nest))
+
+
+def _named(text: str) -> Any:  # noqa: ANN401 - Triton has no types
     # Triton tells functions that are constants apart by their names.
     name = f"{NAME}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
     return function_from(text.replace(f"def {NAME}(", f"def {name}("), name)
@@ -143,20 +165,30 @@ class _Writer:
     arrays: Sequence[int]
     lines: list[str] = field(default_factory=list[str])
 
-    def source(self) -> str:
-        head = [*IMPORTS, "", "", "@triton.jit", f"def {NAME}(more, rows, columns, first):"]
+    def source(self, *, loads: bool = False, loaded: bool = False) -> str:
+        """The text of the function; or of the one that only loads, or of the one of what is loaded."""
+        self.lines.clear()
+        given = "loaded, more" if loaded else "more"
+        head = [*IMPORTS, "", "", "@triton.jit", f"def {NAME}({given}, rows, columns, first):"]
         left = math.prod(self.nest.sizes[: self.first_row])
         for number, size in enumerate(self.nest.sizes[: self.first_row]):
             left //= size
             self._write(f"h{number} = more[0] // {left} % {size}")
         if self.unrolled is not None:
             self._write_packed(self.unrolled)
-        last = len(self.nest.terms) - 1
-        for number in range(last + 1):
+        last, read = len(self.nest.terms) - 1, list[str]()
+        for number, term in enumerate(self.nest.terms):
             for place in self._places(number):
-                self._write(f"{self._name(number, place)} = {self._value(number, place)}")
+                name = self._name(number, place)
+                first_use = term.op == INPUT and not term.of
+                if not (loaded and first_use):
+                    self._write(f"{name} = {self._value(number, place)}")
+                else:
+                    self._write(f"{name} = loaded[{len(read)}]")
+                read += [name] if first_use else []
         found = [self._name(last, place) for place in self._places(last)]
-        self._write(f"return {self._interleaved(found) if len(found) > 1 else found[0]}")
+        result = self._interleaved(found) if len(found) > 1 else found[0]
+        self._write(f"return ({', '.join(read)},)" if loads else f"return {result}")
         return "\n".join([*head, *self.lines, ""])
 
     def _write(self, line: str) -> None:
