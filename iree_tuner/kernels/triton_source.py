@@ -344,7 +344,7 @@ def _row(
 def _loaded(
     array, more, side, first, depth, LOOPS: tl.constexpr, STEPS: tl.constexpr, LOAD: tl.constexpr
 ):  # fmt: skip
-    """What is read for a tile of a right operand of one row, see `_operand`."""
+    """Load what a tile of a right operand is computed of, or the tile, see `_operand`."""
     if LOAD is None:
         found = tl.load(array + _offset_of(first, LOOPS, 3, STEPS, 2, False))
     else:
@@ -384,6 +384,30 @@ def _four_steps(
     acc += x1 * _made(y1, others, columns, first + BK, depth, compute, BN, BK)
     acc += x2 * _made(y2, others, columns, first + 2 * BK, depth, compute, BN, BK)
     acc += x3 * _made(y3, others, columns, first + 3 * BK, depth, compute, BN, BK)
+    return acc
+
+
+@triton.jit
+def _whole_steps(
+    acc, left, right, own, others, columns, depth, start, end, LOOPS: tl.constexpr, LEFT: tl.constexpr, RIGHT:
+    tl.constexpr, COMPUTED: tl.constexpr, IN_PARTS: tl.constexpr, LAST: tl.constexpr, STAGES: tl.constexpr,
+    BN: tl.constexpr, BK: tl.constexpr,
+):  # fmt: skip
+    """Add the steps of a product of one row from `start` to `end`; `LAST` is the last one of all."""
+    if STAGES == 1:
+        for step in tl.range(start, end - 3, 4, num_stages=1):
+            acc = _four_steps(
+                acc, left, right, own, others, columns, step * BK, depth, LOOPS, LEFT, RIGHT, COMPUTED,
+                IN_PARTS, BN, BK,
+            )  # fmt: skip
+        start += (end - start) // 4 * 4
+    # A part of the row is too small for asynchronous copies, and is loaded one step ahead instead.
+    x = _row(left, own, min(start, LAST) * BK, depth, None, LOOPS, LEFT, COMPUTED, BK)
+    for step in tl.range(start, end, num_stages=STAGES):
+        ahead = _row(left, own, min(step + 1, LAST) * BK, depth, None, LOOPS, LEFT, COMPUTED, BK)
+        y = _operand(right, others, columns, step * BK, depth, None, LOOPS, RIGHT, 1, COMPUTED, 1, BN, BK)
+        acc += x * y.to(tl.float32)
+        x = ahead
     return acc
 
 
@@ -428,23 +452,11 @@ def one_row(
     right = _pointers(arrays[SOURCES[1]], batch, columns, depth, LOOPS, 2, RIGHT, 1, full[1])
     own, others = (batch, 0) + arrays, (batch, column * wide) + arrays
     whole: tl.constexpr = DEPTH // BK
-    last: tl.constexpr = max(whole - 1, 0)
     acc = tl.zeros((BN, BK), dtype=tl.float32)
-    start, end = part * whole // SPLIT, (part + 1) * whole // SPLIT
-    if STAGES == 1:
-        for step in tl.range(start, end - 3, 4, num_stages=1):
-            acc = _four_steps(
-                acc, left, right, own, others, columns, step * BK, depth, LOOPS, LEFT, RIGHT, COMPUTED,
-                IN_PARTS, BN, BK,
-            )  # fmt: skip
-        start += (end - start) // 4 * 4
-    # A part of the row is too small for asynchronous copies, and is loaded one step ahead instead.
-    x = _row(left, own, min(start, last) * BK, depth, None, LOOPS, LEFT, COMPUTED, BK)
-    for step in tl.range(start, end, num_stages=STAGES):
-        ahead = _row(left, own, min(step + 1, last) * BK, depth, None, LOOPS, LEFT, COMPUTED, BK)
-        y = _operand(right, others, columns, step * BK, depth, None, LOOPS, RIGHT, 1, COMPUTED, 1, BN, BK)
-        acc += x * y.to(tl.float32)
-        x = ahead
+    acc = _whole_steps(
+        acc, left, right, own, others, columns, depth, part * whole // SPLIT, (part + 1) * whole // SPLIT,
+        LOOPS, LEFT, RIGHT, COMPUTED, IN_PARTS, max(whole - 1, 0), STAGES, BN, BK,
+    )  # fmt: skip
     if DEPTH % BK != 0:
         first = whole * BK
         inside = depth < tl.where(part == SPLIT - 1, DEPTH - first, 0)

@@ -50,6 +50,15 @@ def edited(tmp_path: Path, name: str, old: str, new: str) -> Path:
 
 
 @on_this_release
+def test_cuda_f8() -> None:
+    """'cuda_f8'"""
+    source = REPRODUCERS / "cuda_f8.mlir"
+    ended = compile_(source, "--iree-hal-target-device=cuda", "--iree-cuda-target=sm_89")
+    assert ended.returncode == 1
+    assert "for op: arith.truncf" in ended.stderr
+
+
+@on_this_release
 @pytest.mark.parametrize("chip", some(["gfx90a", "gfx942", "gfx950"], 3))
 def test_narrow_result(chip: str) -> None:
     """supplement 'result type'"""
