@@ -18,7 +18,7 @@ from iree_tuner.compiler.worker import TIMEOUT_S, Calls, Workers, session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.kernels.fused_op import FusedOps
 from iree_tuner.kernels.joint import JointProducts, find_joint
-from iree_tuner.kernels.kernel import Kernel
+from iree_tuner.kernels.kernel import Kernel, why_not
 from iree_tuner.kernels.moves import is_elementwise
 from iree_tuner.kernels.normalizing import find_normalizing
 from iree_tuner.kernels.site import Site, find_sites, roots_of
@@ -71,7 +71,7 @@ class Place:
 
     def site_for(self, kernel: Kernel) -> tuple[Site | None, str]:
         """The site with the longest epilogue that a kernel computes; without one, None and the reason."""
-        whys = [kernel.refuses(site.problem) for site in self.sites]
+        whys = [why_not(kernel, site.problem) for site in self.sites]
         for site, why in reversed(list(zip(self.sites, whys, strict=True))):
             if not why:
                 return site, ""

@@ -103,7 +103,7 @@ class Problem:
         added: what is added to the scores of an attention: loops of its batch, then of queries, then of keys.
         operands: for each operand of a product that kernels compute of inputs, the loops of its dimensions;
             None for an operand that is an input. Inputs of the first operand come first. Empty if both are
-            inputs. Kernels that cannot compute operands refuse such problems.
+            inputs.
     """
 
     workload: Workload
@@ -141,7 +141,8 @@ class Problem:
         capped += () if self.added is None else ("added",)
         if self.operands:
             kinds = (each.element_type for each in self.inputs)
-            capped += ("of", *dict.fromkeys(each for each in kinds if each.startswith("i")))
+            narrow = tuple(dict.fromkeys(each for each in kinds if each.startswith("i")))
+            capped += ("of", *narrow) if narrow else ("computed",)
         padded = ("padded",) if self.padding else ()
         follows = self.integers is not None and self.integers.formula
         then = ("to", self.result.element_type) if follows else ()
@@ -321,7 +322,8 @@ class Kernel(Protocol):
         summary: a description in one line, for users.
         backend: the compiler backend whose programs can use it: `llvm-cpu` or `cuda`, or `ANY`.
 
-    A class may also have `example = True`: the kernel is then used only where it is named.
+    A class may also have `example = True`: the kernel is then used only where it is named. Only a class that
+    has `computes_operands = True` is asked about problems with `operands`.
     """
 
     name: str
@@ -343,6 +345,13 @@ class Kernel(Protocol):
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
         """Make code for a problem. Raises KernelError if that fails."""
         ...
+
+
+def why_not(kernel: Kernel, problem: Problem) -> str:
+    """Why a kernel does not compute a problem; empty if it does."""
+    if problem.operands and not getattr(kernel, "computes_operands", False):
+        return "it computes no operands"
+    return kernel.refuses(problem)
 
 
 @runtime_checkable

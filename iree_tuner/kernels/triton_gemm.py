@@ -366,6 +366,7 @@ class TritonGemm(TritonKernel):
 
     name = "triton_gemm"
     summary = "f16 and bf16 products with f32 sums and epilogues, any layout, for Hopper, by Triton"
+    computes_operands = True
 
     def refuses(self, problem: Problem) -> str:
         shape = product_shape(problem)

@@ -10,11 +10,14 @@ from after_abi import found_by, results_of_all
 from weights_given import WEIGHTS, arrays_of, computed_site, wanted
 
 from iree_tuner.kernels import split_sums
+from iree_tuner.kernels.c_gemm import CGemm
+from iree_tuner.kernels.find import find_here
 from iree_tuner.kernels.product_shape import RIGHT, product_shape
 from iree_tuner.kernels.triton_gemm import TritonGemm
 from iree_tuner.kernels.triton_norms import TritonNorms, function_of
 from iree_tuner.kernels.triton_tiles import arrays_of as arrays_read
 from iree_tuner.kernels.triton_tiles import function_of_tile, in_f32
+from iree_tuner.targets import parse_target
 
 KERNEL, PROGRAMS = TritonGemm(), Path(__file__).parent / "weight_programs"
 
@@ -98,3 +101,14 @@ def test_products_of_many_rows_leave_their_weights_to_another_kernel() -> None:
 
 def with_rows(workload, rows: int):
     return replace(workload, loops=(rows, *workload.loops[1:]))
+
+
+def test_other_kernels_are_not_asked_about_computed_operands() -> None:
+    """A matrix of bf16 is scaled and widened before its product, which the C kernel would read as it is."""
+    text = (PROGRAMS / "scaled_before.mlir").read_text().replace("xi8", "xbf16").replace("f16", "f32")
+    text = text.replace("bf32", "bf16")
+    places = find_here(text.encode(), "p.mlir", parse_target("llvm-cpu:host")).places
+    (place,) = [each for each in places if each.sites[-1].problem.operands]
+    site, _ = place.site_for(CGemm())
+    assert site is not None
+    assert not site.problem.operands

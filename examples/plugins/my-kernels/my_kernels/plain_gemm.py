@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Launch, Problem
-from iree_tuner.kernels.shapes import gemm_of
+from iree_tuner.kernels.product_shape import gemm_of
 from iree_tuner.targets import Target
 
 SOURCE = """
