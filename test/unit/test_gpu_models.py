@@ -10,7 +10,7 @@ import torch
 
 from examples.models import GPU_MODELS, llama, sdxl, transformer
 from examples.models.in_jax import jax_function, stablehlo
-from examples.models.in_torch import torch_module, torch_outputs
+from examples.models.in_torch import torch_inputs, torch_module, torch_outputs
 from examples.models.model import Model
 
 _LLAMA = {"of": "a small Llama", "width": 64, "heads": 4, "shared": 2, "hidden": 96}
@@ -44,6 +44,17 @@ def agree(model: Model) -> None:
 @pytest.mark.parametrize("model", SMALL, ids=lambda model: model.name)
 def test_jax_and_torch_agree(model: Model) -> None:
     agree(model)
+
+
+@pytest.mark.parametrize("bits", [8, 4])
+def test_weights_of_few_bits_are_the_same(bits: int) -> None:
+    sizes = {"of": "a small Llama", "width": 256, "heads": 4, "shared": 2, "hidden": 512, "bits": bits}
+    for model in (llama.block("block", tokens=12, **sizes), llama.step("step", cached=12, **sizes)):
+        with torch.inference_mode():
+            expected = torch_module(model)(*torch_inputs(model))
+        for one, other in zip(jax_function(model)(*model.example()), expected, strict=True):
+            found, wanted = np.asarray(one).astype(np.float32), other.float().numpy()
+            assert np.max(np.abs(found - wanted)) <= model.tolerance * np.max(np.abs(wanted))
 
 
 @pytest.mark.exhaustive
