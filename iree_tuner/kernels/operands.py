@@ -102,15 +102,17 @@ def _graph(value: ir.Value) -> tuple[tuple[ir.Operation, ...], tuple[ir.Value, .
     """The ops that compute a value of no more elements than it has, producers first, and what they read."""
     found: dict[ir.Operation, None] = {}
     arrays: dict[ir.Value, None] = {}
+    entered: set[ir.Operation] = set()  # so many, or a long chain would be too deep
     most = math.prod(ir.RankedTensorType(value.type).shape)
 
     def visit(each: ir.Value) -> None:
         op = producer(each)
         if op is not None and op in found:
             return
-        if op is None or len(found) > _MOST_OPS or not _is_followed(op, most):
+        if op is None or len(entered) > _MOST_OPS or not _is_followed(op, most):
             arrays[each] = None
             return
+        entered.add(op)
         for before in (*op.operands, *captured(op)):
             visit(before)
         found[op] = None

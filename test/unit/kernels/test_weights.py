@@ -112,3 +112,26 @@ def test_other_kernels_are_not_asked_about_computed_operands() -> None:
     site, _ = place.site_for(CGemm())
     assert site is not None
     assert not site.problem.operands
+
+
+def test_a_long_chain_before_a_product_is_an_array() -> None:
+    """However long it is: nothing is too deep."""
+    kind, same = "tensor<16x16xf16>", "affine_map<(i, j) -> (i, j)>"
+    how = f'{{indexing_maps = [{same}, {same}], iterator_types = ["parallel", "parallel"]}}'
+    body = "{ ^bb0(%a: f16, %o: f16): %n = arith.negf %a : f16 linalg.yield %n : f16 }"
+    steps = "\n".join(
+        f"%v{at + 1} = linalg.generic {how} ins(%v{at} : {kind}) outs(%e : {kind}) {body} -> {kind}"
+        for at in range(1500)
+    )
+    text = f"""func.func @main(%x: {kind}, %v0: {kind}) -> tensor<16x16xf32> {{
+      %e = tensor.empty() : {kind}
+      {steps}
+      %zero = arith.constant 0.0 : f32
+      %empty = tensor.empty() : tensor<16x16xf32>
+      %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<16x16xf32>) -> tensor<16x16xf32>
+      %r = linalg.matmul ins(%x, %v1500 : {kind}, {kind}) outs(%init : tensor<16x16xf32>) -> tensor<16x16xf32>
+      return %r : tensor<16x16xf32>
+    }}"""
+    places = find_here(text.encode(), "p.mlir", parse_target("llvm-cpu:host")).places
+    assert [each for each in places if each.sites[0].problem.workload.op == "matmul"]
+    assert not any(site.problem.operands for each in places for site in each.sites)
