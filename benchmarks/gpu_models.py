@@ -56,6 +56,7 @@ from examples.models import (
     LARGE_MODELS,
     MODELS,
     SECOND_KINDS,
+    THIRD_KINDS,
 )
 from examples.models.model import Model
 from examples.models.to_mlir import write_parameters
@@ -80,6 +81,7 @@ EVERY = (
     | GPU_KINDS
     | DRAWN_KINDS
     | SECOND_KINDS
+    | THIRD_KINDS
     | LARGE_MODELS
     | FEW_BITS
 )

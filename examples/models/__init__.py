@@ -15,6 +15,7 @@ from examples.models import (
     decoder,
     drawn,
     drawn_second,
+    drawn_third,
     encoder,
     kinds,
     llama,
@@ -141,6 +142,30 @@ SECOND_KINDS: dict[str, Model] = {
 """Blocks of eight more kinds that were drawn at random; see `drawn_second`."""
 
 _OF_8B = {"of": "Llama-3-8B", "width": 4096, "heads": 32, "shared": 8, "hidden": 14336}
+
+THIRD_KINDS: dict[str, Model] = {
+    model.name: model
+    for model in (
+        drawn_third.joint(
+            "sd3_block", "Stable Diffusion 3 (medium)", images=2, patches=1024, words=154, width=1536, heads=24
+        ),
+        drawn_third.experts(
+            "mixtral_block", "a small Mixtral", tokens=64, width=2048, heads=16, shared=4, hidden=5632, count=8
+        ),
+        drawn_third.speech_step(
+            "whisper_step", "Whisper-large's decoder", beams=5, capacity=448, heard=1500, width=1280, heads=20
+        ),
+        drawn_third.segmenter("unet_level", "U-Net", images=4, size=128, channels=64),
+        drawn_third.state_space(
+            "mamba2_block", "Mamba-2 (1.3B)", batch=2, tokens=1024, width=2048, heads=64, each=64, states=128,
+            chunk=128,
+        ),
+        drawn_third.depth_head("dpt_head", "Depth Anything (ViT-B)", images=4, size=37, channels=128),
+        drawn_third.windows("maxvit_block", "MaxViT-T", images=16, size=28, width=128, each=32, window=7),
+        drawn_third.adapted("lora_block", **_OF_8B, tokens=512, rank=16),
+    )
+}  # fmt: skip
+"""Blocks of eight further kinds that were drawn at random; see `drawn_third`."""
 
 FEW_BITS: dict[str, Model] = {
     model.name: model

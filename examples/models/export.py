@@ -43,13 +43,14 @@ from examples.models import (
     LARGE_MODELS,
     MODELS,
     SECOND_KINDS,
+    THIRD_KINDS,
 )
 from examples.models.in_jax import exported, stablehlo
 from examples.models.model import Model
 from examples.models.to_mlir import write_mlir, write_parameters
 
 EVERY = CPU_MODELS | GPU_MODELS | FURTHER_GPU_MODELS | GPU_KINDS | DRAWN_KINDS | SECOND_KINDS
-EVERY |= LARGE_MODELS | DECODERS | FEW_BITS
+EVERY |= THIRD_KINDS | LARGE_MODELS | DECODERS | FEW_BITS
 GROUPS = {
     "all": [*MODELS.values()],
     "gpu": [*GPU_MODELS.values()],
@@ -57,6 +58,7 @@ GROUPS = {
     "kinds": [*GPU_KINDS.values()],
     "drawn": [*DRAWN_KINDS.values()],
     "second": [*SECOND_KINDS.values()],
+    "third": [*THIRD_KINDS.values()],
     "few_bits": [*FEW_BITS.values()],
     "further_cpu": [*FURTHER_MODELS.values()],
     "large": [*LARGE_MODELS.values()],

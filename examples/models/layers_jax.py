@@ -78,6 +78,15 @@ def depthwise(w: Weights, name: str, x: Array) -> Array:
     return out + w[f"{name}_bias"]
 
 
+def unconv(w: Weights, name: str, x: Array) -> Array:
+    """A transposed convolution to twice the size; what is summed up has 32 bits."""
+    out = lax.conv_transpose(
+        x, w[f"{name}_enlarging"], (2, 2), "VALID", dimension_numbers=IMAGES,
+        preferred_element_type=jnp.float32,
+    )  # fmt: skip
+    return (out + w[f"{name}_bias"]).astype(x.dtype)
+
+
 def conv_time(w: Weights, name: str, x: Array, *, dilation: int = 1) -> Array:
     """A convolution over the rows of each of a batch, which keeps their number; sums have 32 bits."""
     kernel = w[f"{name}_kernel"]
@@ -105,6 +114,16 @@ def conv_rows(w: Weights, name: str, x: Array) -> Array:
     kernel = w[f"{name}_kernel"]
     out = lax.conv_general_dilated(
         x, kernel, (1,), ((kernel.shape[0] // 2,) * 2,), dimension_numbers=("NWC", "WIO", "NWC"),
+        feature_group_count=x.shape[-1],
+    )  # fmt: skip
+    return out + w[f"{name}_bias"]
+
+
+def conv_before(w: Weights, name: str, x: Array) -> Array:
+    """A depthwise convolution over each row and those before it; its sums have the type of `x`."""
+    kernel = w[f"{name}_kernel"]
+    out = lax.conv_general_dilated(
+        x, kernel, (1,), ((kernel.shape[0] - 1, 0),), dimension_numbers=("NWC", "WIO", "NWC"),
         feature_group_count=x.shape[-1],
     )  # fmt: skip
     return out + w[f"{name}_bias"]
@@ -217,6 +236,75 @@ def step_attention(q: Array, k: Array, v: Array, position: Array | None = None) 
     return _mixed(scores, v).reshape(q.shape)
 
 
+def up_to(q: Array, k: Array, v: Array, position: Array) -> Array:
+    """One query of each head over the keys up to its position; of a batch."""
+    scores = jnp.einsum("...qd,...kd->...qk", q, k, preferred_element_type=jnp.float32) * q.shape[-1] ** -0.5
+    return _mixed(jnp.where(jnp.arange(k.shape[-2]) <= position, scores, -jnp.inf), v)
+
+
+def states_in_chunks(x: Array, steps: Array, decay: Array, written: Array, read: Array, chunk: int) -> Array:
+    """Mamba-2's state space, `ssd_minimal_discrete` of its paper: batch by rows by heads by width, in 32 bits.
+
+    Args:
+        x: what is written, batch by rows by heads by width.
+        steps: batch by rows by heads, in 32 bits.
+        decay: of each head, below 0.
+        written: where to, batch by rows by states; all heads share it, and the next one.
+        read: where from.
+        chunk: rows that are computed at once.
+    """
+    batch, rows, heads, width = x.shape
+    x = (x * steps[..., None].astype(x.dtype)).reshape(batch, -1, chunk, heads, width)
+    written, read = (each.reshape(batch, -1, chunk, each.shape[-1]) for each in (written, read))
+    falls = (steps * decay).reshape(batch, -1, chunk, heads).transpose(0, 3, 1, 2)
+    fallen = jnp.cumsum(falls, axis=-1)
+
+    within = jnp.exp(_between(falls)).astype(x.dtype)
+    scores = jnp.einsum("bcln,bcsn->bcls", read, written, preferred_element_type=jnp.float32).astype(x.dtype)
+    own = jnp.einsum(
+        "bcls,bhcls,bcshp->bclhp", scores, within, x, preferred_element_type=jnp.float32
+    )  # fmt: skip
+
+    left = jnp.exp(fallen[..., -1:] - fallen).astype(x.dtype)
+    states = jnp.einsum("bcln,bhcl,bclhp->bchpn", written, left, x, preferred_element_type=jnp.float32)
+    states = jnp.concatenate([jnp.zeros_like(states[:, :1]), states], axis=1).astype(x.dtype)
+    across = jnp.exp(_between(jnp.pad(fallen[..., -1], ((0, 0), (0, 0), (1, 0))))).astype(x.dtype)
+    before = jnp.einsum("bhzc,bchpn->bzhpn", across, states, preferred_element_type=jnp.float32)
+    before = before[:, :-1].astype(x.dtype)
+    far = jnp.einsum(
+        "bcln,bchpn,bhcl->bclhp", read, before, jnp.exp(fallen).astype(x.dtype),
+        preferred_element_type=jnp.float32,
+    )  # fmt: skip
+    return (own + far).reshape(batch, rows, heads, width)
+
+
+def _between(falls: Array) -> Array:
+    """The sum of those after each row up to each other, and minus infinity above the diagonal."""
+    rows = falls.shape[-1]
+    fallen = jnp.cumsum(falls, axis=-1)
+    seen = jnp.tril(jnp.ones((rows, rows), bool))
+    return jnp.where(seen, fallen[..., :, None] - fallen[..., None, :], -jnp.inf)
+
+
+def two_highest(scores: Array) -> Array:
+    """For each row the softmax of its two highest, and zeros elsewhere."""
+    values, places = lax.top_k(scores.astype(jnp.float32), 2)
+    chosen = jax.nn.one_hot(places, scores.shape[-1]) * jax.nn.softmax(values, axis=-1)[..., None]
+    return chosen.sum(axis=-2).astype(scores.dtype)
+
+
+def by_experts(w: Weights, name: str, x: Array) -> Array:
+    """A dense layer of each expert: experts by tokens by width, of tokens that all or each of them have."""
+    given = "td" if x.ndim == 2 else "etd"
+    found = jnp.einsum(f"{given},edh->eth", x, w[f"{name}_experts"], preferred_element_type=jnp.float32)
+    return found.astype(x.dtype)
+
+
+def weighed(x: Array, chosen: Array) -> Array:
+    """The sum over experts, by the weights of tokens; it has 32 bits."""
+    return jnp.einsum("etd,te->td", x, chosen, preferred_element_type=jnp.float32).astype(x.dtype)
+
+
 def _mixed(scores: Array, v: Array) -> Array:
     """Values by the softmax of scores, which has 32 bits."""
     parts = jax.nn.softmax(scores, axis=-1).astype(v.dtype)
@@ -254,6 +342,26 @@ def append(x: Array, y: Array) -> Array:
 def write(cache: Array, block: int, x: Array, position: Array) -> Array:
     """A cache, blocks by heads by positions by width, with one row for each head of a block at a position."""
     return lax.dynamic_update_slice(cache, x[None], (block, 0, position, 0))
+
+
+def write_each(cache: Array, x: Array, position: Array) -> Array:
+    """A cache, batch by heads by positions by width, with a row of each head at a position."""
+    return lax.dynamic_update_slice(cache, x, (0, 0, position, 0))
+
+
+def follow(x: Array, y: Array) -> Array:
+    """More positions after those of each head; of a batch."""
+    return jnp.concatenate([x, y], axis=-2)
+
+
+def turn(x: Array, *order: int) -> Array:
+    """Its dimensions in another order."""
+    return jnp.transpose(x, order)
+
+
+def widened(x: Array) -> Array:
+    """In 32 bits."""
+    return x.astype(jnp.float32)
 
 
 def stack(parts: list[Array]) -> Array:
@@ -295,6 +403,17 @@ def max_pool(x: Array) -> Array:
     """Windows of 3x3 at every other position."""
     around = ((0, 0), (1, 1), (1, 1), (0, 0))
     return lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), around)
+
+
+def half_pool(x: Array) -> Array:
+    """The highest of each 2x2 windows."""
+    return lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+
+
+def smooth(x: Array, times: int) -> Array:
+    """An image of so many times the size, interpolated between pixels."""
+    images, rows, columns, channels = x.shape
+    return jax.image.resize(x, (images, times * rows, times * columns, channels), "bilinear")
 
 
 def mean_pool(x: Array) -> Array:
@@ -415,3 +534,4 @@ def linear_int8(w: Weights, name: str, x: Array) -> Array:
 relu = jax.nn.relu
 silu = jax.nn.silu
 sigmoid = jax.nn.sigmoid
+softplus = jax.nn.softplus

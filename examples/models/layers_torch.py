@@ -31,6 +31,8 @@ def from_numpy(name: str, value: Array) -> Tensor:
         tensor = tensor.T
     if name.endswith("_kernel"):
         tensor = tensor.permute(value.ndim - 1, value.ndim - 2, *range(value.ndim - 2))
+    if name.endswith("_enlarging"):
+        tensor = tensor.permute(2, 3, 0, 1).flip(2, 3)
     return tensor.clone(memory_format=torch.contiguous_format)
 
 
@@ -94,6 +96,11 @@ def depthwise(w: Weights, name: str, x: Tensor) -> Tensor:
     return conv(w, name, x, groups=x.shape[1])
 
 
+def unconv(w: Weights, name: str, x: Tensor) -> Tensor:
+    """A transposed convolution to twice the size."""
+    return F.conv_transpose2d(x, w[f"{name}_enlarging"], w[f"{name}_bias"], 2)
+
+
 def conv_time(w: Weights, name: str, x: Tensor, *, dilation: int = 1) -> Tensor:
     """A convolution over the rows of each of a batch, which keeps their number."""
     kernel = w[f"{name}_kernel"]
@@ -111,6 +118,14 @@ def conv_rows(w: Weights, name: str, x: Tensor) -> Tensor:
     """A depthwise convolution over the rows of each of a batch, which keeps their number."""
     kernel = w[f"{name}_kernel"]
     return F.conv1d(x.mT, kernel, w[f"{name}_bias"], padding=kernel.shape[-1] // 2, groups=x.shape[-1]).mT
+
+
+def conv_before(w: Weights, name: str, x: Tensor) -> Tensor:
+    """A depthwise convolution over each row and those before it."""
+    kernel = w[f"{name}_kernel"]
+    around = kernel.shape[-1] - 1
+    found = F.conv1d(x.mT, kernel, w[f"{name}_bias"], padding=around, groups=x.shape[-1])
+    return found[..., : x.shape[-2]].mT
 
 
 def layer_norm(w: Weights, name: str, x: Tensor) -> Tensor:
@@ -242,6 +257,59 @@ def step_attention(q: Tensor, k: Tensor, v: Tensor, position: Tensor | None = No
     return F.scaled_dot_product_attention(q[None], k[None], v[None], attn_mask=seen, enable_gqa=True)[0]
 
 
+def up_to(q: Tensor, k: Tensor, v: Tensor, position: Tensor) -> Tensor:
+    """One query of each head over the keys up to its position; of a batch."""
+    seen = (torch.arange(k.shape[-2], device=k.device) <= position)[None]
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=seen)
+
+
+def states_in_chunks(
+    x: Tensor, steps: Tensor, decay: Tensor, written: Tensor, read: Tensor, chunk: int
+) -> Tensor:
+    """Mamba-2's state space, as in `layers_jax`."""
+    batch, rows, heads, width = x.shape
+    x = (x * steps[..., None].to(x.dtype)).reshape(batch, -1, chunk, heads, width)
+    written, read = (each.reshape(batch, -1, chunk, each.shape[-1]) for each in (written, read))
+    falls = (steps * decay).reshape(batch, -1, chunk, heads).permute(0, 3, 1, 2)
+    fallen = falls.cumsum(-1)
+
+    scores = (read @ written.mT)[:, None] * _between(falls).exp().to(x.dtype)
+    values = x.permute(0, 3, 1, 2, 4)
+    own = scores @ values
+
+    left = (fallen[..., -1:] - fallen).exp().to(x.dtype)
+    states = (values * left[..., None]).mT @ written[:, None]
+    states = F.pad(states, (0, 0, 0, 0, 1, 0))
+    across = _between(F.pad(fallen[..., -1], (1, 0))).exp().to(x.dtype)
+    before = (across @ states.flatten(3))[:, :, :-1].unflatten(3, states.shape[3:])
+    far = (read[:, None] @ before.mT) * fallen.exp()[..., None].to(x.dtype)
+    return (own.float() + far.float()).permute(0, 2, 3, 1, 4).reshape(batch, rows, heads, width)
+
+
+def _between(falls: Tensor) -> Tensor:
+    """The sum of those after each row up to each other, and minus infinity above the diagonal."""
+    fallen = falls.cumsum(-1)
+    seen = torch.ones(2 * falls.shape[-1:], dtype=torch.bool, device=falls.device).tril()
+    return (fallen[..., :, None] - fallen[..., None, :]).masked_fill(~seen, -torch.inf)
+
+
+def two_highest(scores: Tensor) -> Tensor:
+    """For each row the softmax of its two highest, and zeros elsewhere."""
+    values, places = scores.float().topk(2)
+    chosen = torch.zeros(scores.shape, device=scores.device).scatter(-1, places, values.softmax(-1))
+    return chosen.to(scores.dtype)
+
+
+def by_experts(w: Weights, name: str, x: Tensor) -> Tensor:
+    """A dense layer of each expert: experts by tokens by width, of tokens that all or each of them have."""
+    return x @ w[f"{name}_experts"]
+
+
+def weighed(x: Tensor, chosen: Tensor) -> Tensor:
+    """The sum over experts, by the weights of tokens."""
+    return torch.einsum("etd,te->td", x, chosen)
+
+
 def rotary(w: Weights, name: str, x: Tensor, position: Tensor | None = None) -> Tensor:
     """Heads by positions by width, each pair of halves turned by its position, or all by one position."""
     a, b = x.float().chunk(2, dim=-1)
@@ -275,6 +343,26 @@ def write(cache: Tensor, block: int, x: Tensor, position: Tensor) -> Tensor:
     written = cache.clone()
     written[block].index_copy_(1, position.reshape(1).long(), x)
     return written
+
+
+def write_each(cache: Tensor, x: Tensor, position: Tensor) -> Tensor:
+    """A cache, batch by heads by positions by width, with a row of each head at a position."""
+    return cache.index_copy(2, position.reshape(1).long(), x)
+
+
+def follow(x: Tensor, y: Tensor) -> Tensor:
+    """More positions after those of each head; of a batch."""
+    return torch.cat([x, y], dim=-2)
+
+
+def turn(x: Tensor, *order: int) -> Tensor:
+    """Its dimensions in another order."""
+    return x.permute(order)
+
+
+def widened(x: Tensor) -> Tensor:
+    """In 32 bits."""
+    return x.float()
 
 
 def stack(parts: list[Tensor]) -> Tensor:
@@ -316,6 +404,16 @@ def per_channel(x: Tensor) -> Tensor:
 def max_pool(x: Tensor) -> Tensor:
     """Windows of 3x3 at every other position."""
     return F.max_pool2d(x, 3, stride=2, padding=1)
+
+
+def half_pool(x: Tensor) -> Tensor:
+    """The highest of each 2x2 windows."""
+    return F.max_pool2d(x, 2)
+
+
+def smooth(x: Tensor, times: int) -> Tensor:
+    """An image of so many times the size, interpolated between pixels."""
+    return F.interpolate(x, scale_factor=times, mode="bilinear")
 
 
 def mean_pool(x: Tensor) -> Tensor:
@@ -363,3 +461,4 @@ silu = F.silu
 gelu = F.gelu
 gelu_tanh = partial(F.gelu, approximate="tanh")
 sigmoid = torch.sigmoid
+softplus = F.softplus

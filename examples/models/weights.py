@@ -88,6 +88,15 @@ class Weights(dict[str, Weight]):
         self._normal(f"{name}_kernel", (size, size, inputs // groups, outputs), gain * length**-0.5)
         self._normal(f"{name}_bias", (outputs,), 0.02)
 
+    def unconv(self, name: str, inputs: int, outputs: int) -> None:
+        """A transposed convolution to twice the size, whose windows do not overlap."""
+        self._normal(f"{name}_enlarging", (2, 2, inputs, outputs), inputs**-0.5)
+        self._normal(f"{name}_bias", (outputs,), 0.02)
+
+    def experts(self, name: str, count: int, inputs: int, outputs: int) -> None:
+        """A dense layer of each expert, without bias."""
+        self._normal(f"{name}_experts", (count, inputs, outputs), inputs**-0.5)
+
     def conv_time(self, name: str, size: int, inputs: int, outputs: int) -> None:
         """A convolution over rows."""
         self._normal(f"{name}_kernel", (size, inputs, outputs), (size * inputs) ** -0.5)
