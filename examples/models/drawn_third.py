@@ -108,7 +108,7 @@ def experts(
 def speech_step(
     name: str, of: str, *, beams: int, capacity: int, heard: int, width: int, heads: int
 ) -> Model:
-    """A token of each beam at one position: its own cache, then an encoding that all beams share (Whisper)."""
+    """A token of each beam at one position: its own cache, then an encoding of all beams (Whisper)."""
     each = width // heads
 
     def weights() -> Weights:
@@ -145,8 +145,7 @@ def speech_step(
         return x + f.linear(w, "out", h), keys, values
 
     what = f"a step of a block of {of}, {beams} beams, {capacity} positions, {heard} heard, {HALF}"
-    model = Model(name, what, weights, inputs, forward, outputs=3, tolerance=1e-2, donated=(4, 5))
-    return model
+    return Model(name, what, weights, inputs, forward, outputs=3, tolerance=1e-2)
 
 
 def segmenter(name: str, of: str, *, images: int, size: int, channels: int) -> Model:

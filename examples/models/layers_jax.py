@@ -243,7 +243,7 @@ def up_to(q: Array, k: Array, v: Array, position: Array) -> Array:
 
 
 def states_in_chunks(x: Array, steps: Array, decay: Array, written: Array, read: Array, chunk: int) -> Array:
-    """Mamba-2's state space, `ssd_minimal_discrete` of its paper: batch by rows by heads by width, in 32 bits.
+    """Mamba-2's state space, as in its paper: batch by rows by heads by width, in 32 bits.
 
     Args:
         x: what is written, batch by rows by heads by width.
