@@ -366,9 +366,12 @@ def _reshapes(value: ir.Value) -> list[ir.Operation]:
 
 
 def producer(value: ir.Value) -> ir.Operation | None:
-    """The op that computes a value; None for arguments of blocks."""
+    """The op that computes a value and nothing else; None for arguments, and results of ops with several.
+
+    Nothing that a kernel computes has several results: what such an op gives is an array that is read.
+    """
     owner = value.owner
-    return None if isinstance(owner, ir.Block) else owner.operation
+    return None if isinstance(owner, ir.Block) or len(owner.results) != 1 else owner.operation
 
 
 def _along(place: ir.AffineMap) -> str:

@@ -157,7 +157,7 @@ def _give_zeros(groups: dict[_Follows, list[_Product]]) -> None:
 
 def _product(op: ir.Operation, *, on_host: bool) -> _Product | None:
     """The product of an op with a constant; None for other ops."""
-    start = zeros_of(op)
+    start = zeros_of(op) if len(op.results) == 1 else None
     read = None if start is None or None in shape_of(op.result.type) else _read(op)
     if start is None or read is None:
         return None
