@@ -356,6 +356,8 @@ class _Attention:
             elif body_of(op) == CAPS:
                 before = names if self.cap is None and self.scale > 0.0 else None
                 value, self.cap, self.scale = op.operands[0], self.scale, 1.0
+            elif body_of(op) in ("arith.extf", "arith.truncf"):
+                before = names
             elif (choice := choice_of(op)) is not None:
                 return self.scores(op.operands[1], names) if self._masked(*choice, names) else None
             elif body_of(op) == "arith.addf" and len(op.operands) == 3:

@@ -111,10 +111,10 @@ def floats() -> tuple[str, ...]:
 def refused(problem: Problem) -> str:
     """Why `steps_f32.h` cannot compute the operands or the epilogue of a problem; empty if it can."""
     *operands, sums = map(str, problem.workload.types)
-    if sums != "f32" or not {*operands} <= {*floats()}:
+    if sums not in {"f32", *operands} or not {*operands} <= {*floats()}:
         types = ", ".join(map(str, problem.workload.types))
-        return f"its types are {types}, not {' or '.join(floats())} with f32 sums"
-    steps = problem.epilogue
+        return f"its types are {types}, not {' or '.join(floats())}"
+    steps = problem.steps
     unknown = [step for step in steps if step not in _STEPS]
     if unknown:
         return f"its epilogue has {unknown[0]}, which is not one of {', '.join(_STEPS)}"
@@ -129,7 +129,7 @@ def refused(problem: Problem) -> str:
 def steps_of(problem: Problem) -> dict[str, str]:
     """Values of the macros of `steps_f32.h`."""
     steps: list[str] = []
-    for step in problem.epilogue:
+    for step in problem.steps:
         steps += [step, "truncf"] if "truncf" in steps and step != "truncf" else [step]
     extras = [step for step in problem.epilogue if step in _EXTRAS]
     arrays = [*problem.inputs[len(problem.inputs) - len(extras) :], problem.result]

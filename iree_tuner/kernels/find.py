@@ -21,6 +21,7 @@ from iree_tuner.kernels.joint import JointProducts, find_joint
 from iree_tuner.kernels.kernel import Kernel, why_not
 from iree_tuner.kernels.moves import is_elementwise
 from iree_tuner.kernels.normalizing import find_normalizing
+from iree_tuner.kernels.read_back import find_read_back
 from iree_tuner.kernels.site import Site, find_sites, roots_of
 from iree_tuner.kernels.spec import put_into
 from iree_tuner.kernels.split_sums import (
@@ -198,6 +199,7 @@ def _every(
         normal += find_computed(blocks) if norms else []
         sums = find_sums(blocks)
         inputs = find_sliced_inputs(blocks) if chains else []
+        inputs += find_read_back(blocks) if chains and not target.native else []
     fewer = _saving(list(dict.fromkeys(chained)), session, target)
     wanted = [*(site for site in chained if site in fewer), *sums, *inputs]
     wanted += [site for site in normal if not _NORMS.refuses(site.problem)]

@@ -133,6 +133,12 @@ class Problem:
         return self.after is not None or self.before is not None
 
     @property
+    def steps(self) -> tuple[str, ...]:
+        """The epilogue of sums in f32: it begins with `truncf` where those of the program are narrower."""
+        sums = self.workload.types[2]
+        return (*(["truncf"] if sums.is_float and sums.bits < 32 else []), *self.epilogue)
+
+    @property
     def name(self) -> str:
         """A short, readable name like `matmul_512x768x1024_f16_f16_f32_relu`. Names are not unique."""
         causal = () if self.after is None else ("causal",)

@@ -18,7 +18,7 @@ from iree_tuner.ops.structure import indexing_maps
 from iree_tuner.ops.workload import Workload
 
 _LOWEST = -1e30  # a maximum starts from this or less
-HIDDEN = -1e9
+HIDDEN = -1e4
 """Scores of this or less have no weight in a softmax."""
 
 _REPEATING = ("linalg.fill", "linalg.broadcast", "tensor.expand_shape", "tensor.collapse_shape")
@@ -166,17 +166,39 @@ def _over(op: ir.Operation, name: str, keys: int, reduction: str, start: float) 
         return None
     if maps[0] != whole or maps[2] != whole:
         return None
-    value, reduced, place = op.operands[0], op.operands[1], maps[1]
-    copied = producer(reduced)
-    if copied is not None and copies(copied) and place == whole:
-        reduced, (place, _) = copied.operands[0], indexing_maps(copied)
-    made = producer(reduced)
+    value, reduced, place = op.operands[0], op.operands[1], _dimensions(maps[1])
+    while (made := producer(reduced)) is not None and (before := _read_at(made, place)) is not None:
+        reduced, place = made.operands[0], before
     others = [each for each in range(whole.n_dims) if each != keys]
-    if made is None or made.name != "linalg.generic" or place != access(whole.n_dims, others):
+    if made is None or made.name != "linalg.generic" or place != others or combined_by(made) != reduction:
         return None
-    reduces = combined_by(made) == reduction and made.operands[0] == value
-    right = reduces and list(indexing_maps(made)) == [whole, place] and starts_with(made, start)
-    return value if right else None
+    wide = producer(made.operands[0])
+    same = made.operands[0] == value
+    same |= wide is not None and body_of(wide) == "arith.extf" and wide.operands[0] == value
+    right = list(indexing_maps(made)) == [whole, access(whole.n_dims, others)] and starts_with(made, start)
+    return value if same and right else None
+
+
+def _dimensions(read: ir.AffineMap) -> list[int | None]:
+    """The dimension that each result of a map is; None for a constant."""
+    return [each.position if isinstance(each, ir.AffineDimExpr) else None for each in read.results]
+
+
+def _read_at(op: ir.Operation, place: Sequence[int | None]) -> list[int | None] | None:
+    """Where a cast, a copy, or a reshape that adds dimensions of size 1 reads; None for other ops.
+
+    `place` are the dimensions that its result is read at.
+    """
+    if body_of(op) in ("arith.extf", "arith.truncf"):
+        return [*place]
+    if copies(op) and indexing_maps(op)[1] == ir.AffineMap.get_identity(len(place)):
+        found = _dimensions(indexing_maps(op)[0])
+        return [None if each is None else place[each] for each in found]
+    if op.name != "tensor.expand_shape":
+        return None
+    shape, groups = ir.RankedTensorType(op.result.type).shape, groups_of(op)
+    own = [[each for each in group if shape[each] != 1] or group[:1] for group in groups]
+    return [place[each[0]] for each in own] if all(len(each) == 1 for each in own) else None
 
 
 def combined_by(op: ir.Operation) -> str:

@@ -47,6 +47,7 @@ from iree_tuner.kernels.kernel import Array, Code, Kernel, KernelError, Knobs, P
 from iree_tuner.kernels.moves import HOISTED, LOAD, build_packed
 from iree_tuner.kernels.site import Site, copy_ops, declare
 from iree_tuner.kernels.split_sums import added_up
+from iree_tuner.ops.attention import Attention
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.bindings import Harness
 from iree_tuner.spec.external import EXECUTABLE
@@ -91,7 +92,7 @@ def build_kernel_spec(
             module, target if target.context == context else attribute_from(str(target), context)
         )
         first, last, kinds = list[_Pair](), list[_Pair](), dict[str, list[_Pair]]()
-        rounds: dict[tuple[bool, int], list[_Pair]] = {}
+        rounds: dict[tuple[bool, bool, int], list[_Pair]] = {}
         rows: dict[int, list[_Pair]] = {}  # norms, by their number of terms
         for placement in placements:
             if placement.code.kind == "ops":  # kernels and chains see the program with joint products
@@ -107,8 +108,11 @@ def build_kernel_spec(
                 last += spec.add(placement)
                 continue
             # Larger problems come first: a part of one may be another problem, and the beginning of a long
-            # epilogue may be a shorter epilogue.
-            key = bool(placement.site.one_op), len(placement.site.problem.epilogue)
+            # epilogue may be a shorter epilogue. The transpose of an attention's values may be what another
+            # product, equal to that of the values, ends with.
+            problem = placement.site.problem
+            attends = problem.workload.family == Attention.name
+            key = bool(placement.site.one_op), attends, len(problem.epilogue)
             rounds.setdefault(key, []).extend(spec.add(placement))
         larger_first = [rounds[key] for key in sorted(rounds, reverse=True)]
         larger_first += [rows[count] for count in sorted(rows, reverse=True)]

@@ -267,7 +267,7 @@ def _chain(ops: list[ir.Operation]) -> Site | None:
     return site_of_plan(plan, values, every, nest)
 
 
-def _site(
+def site_of_ops(
     values: Sequence[ir.Value], ops: Sequence[ir.Operation], nest: Nest | None,
     fused: Callable[[func.FuncOp], ir.Value], op: str = FusedOps.replaces[0],
 ) -> Site:  # fmt: skip
@@ -288,7 +288,7 @@ def site_of_plan(
     def fused(function: func.FuncOp) -> ir.Value:
         return build(plan, dict(zip(values, function.arguments, strict=True)), ops[-1].result.type)
 
-    return _site(values, ops, nest, fused, op)
+    return site_of_ops(values, ops, nest, fused, op)
 
 
 def gathered(ops: Sequence[ir.Operation]) -> tuple[list[ir.Value], list[ir.Operation]]:
@@ -372,7 +372,7 @@ def _site_of(
             continue
         if values and len(values) <= MOST_INPUTS and len(plan.loops) == len(plan.sizes):
             nest, fused = nest_of(plan, values, _kept(op)), partial(_build, op, apart, plan, values)
-            return op, len(every), _site(values, [*every, *start, op], nest, fused)
+            return op, len(every), site_of_ops(values, [*every, *start, op], nest, fused)
     return None
 
 

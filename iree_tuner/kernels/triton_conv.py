@@ -330,8 +330,7 @@ def _step(problem: Problem, name: str) -> Step | None:
 
 def sizes_of(problem: Problem, shape: ConvShape) -> dict[str, object]:
     """The constants that do not depend on knobs: sizes of images and windows, and the epilogue."""
-    narrow = ["truncf"] if str(problem.workload.types[2]) != "f32" else []
-    steps = [each for each in (_step(problem, name) for name in (*narrow, *problem.epilogue)) if each]
+    steps = [each for each in (_step(problem, name) for name in problem.steps) if each]
     extras = [number for number, (_, where) in enumerate(steps) if where]
     return {
         "N": shape.images, "H": shape.in_h, "W": shape.in_w, "OH": shape.out_h, "OW": shape.out_w,

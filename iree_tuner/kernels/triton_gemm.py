@@ -362,10 +362,13 @@ _PARAMETERS = (*(f"x{number}" for number in range(_MOST_ARRAYS)), "c", "partial"
 
 
 class TritonGemm(TritonKernel):
-    """Uses tensor cores with asynchronous or bulk copies: f16 or bf16 with f32 sums, in any layout."""
+    """Uses tensor cores with asynchronous or bulk copies: f16 or bf16, in any layout.
+
+    Sums have f32; where the program's are narrow, they are rounded at the end, before the epilogue.
+    """
 
     name = "triton_gemm"
-    summary = "f16 and bf16 products with f32 sums and epilogues, any layout, for Hopper, by Triton"
+    summary = "f16 and bf16 products with epilogues, any layout, for Hopper, by Triton"
     computes_operands = True
 
     def refuses(self, problem: Problem) -> str:
@@ -381,8 +384,8 @@ class TritonGemm(TritonKernel):
             return f"it computes {unknown} for an operand"
         if _repeats(shape) and len({*map(str, problem.workload.types[:2])}) == 1:
             return "its rows are so many that an operand is better computed before, once"
-        if lhs != rhs or lhs not in ("f16", "bf16") or sums != "f32":
-            return f"its types are {', '.join((lhs, rhs, sums))}, not f16 or bf16 with f32 sums"
+        if lhs != rhs or lhs not in ("f16", "bf16") or sums not in ("f32", lhs):
+            return f"its types are {', '.join((lhs, rhs, sums))}, not f16 or bf16"
         unknown = [
             step for step in problem.epilogue
             if step not in _STEPS and not (operation_of(step) and step.rpartition("_")[0] in _ALONG)
@@ -428,8 +431,8 @@ def source_of(problem: Problem, shape: ProductShape, knobs: Knobs) -> tuple[Any,
 
     extras = [step for step in problem.epilogue if operation_of(step)]
     first = len(problem.inputs) - len(extras)
-    operands = tuple(first + extras.index(step) if step in extras else -1 for step in problem.epilogue)
-    steps = tuple(operation_of(step) or step for step in problem.epilogue)
+    operands = tuple(first + extras.index(step) if step in extras else -1 for step in problem.steps)
+    steps = tuple(operation_of(step) or step for step in problem.steps)
     groups = iter(problem.groups)
     firsts = [next(groups).first if step.startswith("group_") else 0 for step in extras]
     read = ((),) * first + tuple(placed(shape, f"{EXTRA}{at}", each) for at, each in enumerate(firsts))

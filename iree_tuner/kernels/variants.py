@@ -318,7 +318,7 @@ def tolerance_for(problem: Problem) -> Tolerance:
         steps = max(sum(term.op in ROUNDED for term in each.terms) for each in nests)
         factors = max(1, problem.workload.reduction_length // max(1, steps) ** 2)
         return replace(tolerance, factor_type=nests[0].terms[-1].element, factors=factors)
-    steps = [step for step in problem.epilogue if step != "moved"]
+    steps = [step for step in problem.steps if step != "moved"]
     if "truncf" not in steps[:-1]:
         return tolerance
     return replace(

@@ -14,6 +14,7 @@ import numpy as np
 import triton
 import triton.language as tl
 import weights_given
+from after_abi import results
 from epilogues import expected, with_epilogue
 from gated_programs import GEGLU, SWIGLU, WIDE, gated, gated_reference
 from interpreted_tensors import KNOWN, Tensor
@@ -21,11 +22,12 @@ from problems import einsum, parts_with_bias, site_in
 from test_grouped import REFERENCES
 from test_grouped import site_of as grouped_site
 from test_moved import PROGRAMS, site_of
+from test_narrow_sums import found_in
 
 from iree_tuner.kernels import triton_source, triton_tiles
 from iree_tuner.kernels.kernel import Array
 from iree_tuner.kernels.product_shape import product_shape
-from iree_tuner.kernels.triton_gemm import engine_of, source_of, tiles_of, workgroups_of
+from iree_tuner.kernels.triton_gemm import TritonGemm, engine_of, source_of, tiles_of, workgroups_of
 
 TYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}
 PLAIN = {"bm": 32, "bn": 32, "bk": 16, "warps": 4, "stages": 2, "persistent": 0, "split": 1}
@@ -186,3 +188,11 @@ for name in weights_given.WEIGHTS.keys() - {"heads"}:  # of bf16, with which the
         wanted = weights_given.wanted(name, given)
         found = run(problem, form, given).reshape(wanted.shape)
         assert np.abs(found - wanted).max() < 4e-3 * np.abs(wanted).max(), (name, form)
+for site, *_ in found_in("llama", "cuda:sm_90", (TritonGemm,)):
+    given = [(each / 4).astype(np.float16) for each in arrays(site.problem)]
+    (wanted,) = results(site.case, given)
+    for form in ("plain", "split", "persistent")[
+        : 2 if engine_of(product_shape(site.problem), 2) is None else 3
+    ]:
+        found = run(site.problem, form, given).reshape(wanted.shape).astype(np.float64)
+        assert np.abs(found - wanted).max() < 4e-3 * np.abs(wanted).max(), (site.problem.name, form)
