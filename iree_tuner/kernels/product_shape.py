@@ -51,6 +51,7 @@ class ProductShape:
         gated: whether the first loop of `n` is that of two halves, which the result does not have.
         computed: by operand that is not an array, its computation: loops of `batch`, then of `m` or `n`, then
             of `k`. Its steps mean nothing.
+        bytes: of an element of an operand that tensor cores read; 4 if one of them is f32.
     """
 
     sizes: Mapping[str, tuple[int, ...]]
@@ -58,6 +59,7 @@ class ProductShape:
     sources: tuple[int, int]
     gated: bool = False
     computed: Mapping[str, Nest] = field(default_factory=dict[str, Nest])
+    bytes: int = 2
 
     @property
     def exchanged(self) -> bool:
@@ -193,7 +195,18 @@ def product_shape(problem: Problem) -> ProductShape | None:
         array: {role: tuple(steps.get(each, 0) for each in inner[role]) for role in ROLES}
         for array, steps in arrays.items()
     }
-    return ProductShape(sized, steps_of, sources, half is not None, computed)
+    of_each = 4 if "f32" in operand_types(problem) else 2
+    return ProductShape(sized, steps_of, sources, half is not None, computed, of_each)
+
+
+def operand_types(problem: Problem) -> tuple[str, str]:
+    """The element types of a product's operands, also of those that are computed."""
+    nests = problem.operands or (None, None)
+    left, right = (
+        nest.terms[-1].element if nest else str(kind)
+        for kind, nest in zip(problem.workload.types[:2], nests, strict=True)
+    )
+    return left, right
 
 
 def _computed(

@@ -27,10 +27,12 @@ from iree_tuner.kernels.product_shape import (
     WHOLE,
     Matrices,
     ProductShape,
+    operand_types,
     operation_of,
     product_shape,
 )
 from iree_tuner.kernels.triton_code import (
+    ELEMENTS,
     NARROW,
     SHARED_BYTES,
     TritonKernel,
@@ -49,7 +51,7 @@ from iree_tuner.targets import Target
 
 MULTIPROCESSORS = 132  # of an H100 SXM and an H200
 
-_BYTES = 2  # of an element of both operands
+_BYTES = 2  # of an element of the result, mostly
 _SUM_BYTES = 4
 _LEAST = 16  # the least size of a tile's side for tensor cores
 _WIDE_ROWS = 64  # with so many rows, a group of four warps multiplies from shared memory (wgmma)
@@ -57,6 +59,7 @@ _RUN, _RUN_ALONG = 64, 256  # bytes next to each other across columns, and along
 _SPLITS = (2, 4, 8)  # workgroups of a cluster that every device allows: CUDA C++ Programming Guide
 
 _PER_NS = 6000.0  # operations of a multiprocessor's tensor cores
+_PARTS_OF_F32 = 6.0  # products of TF32, at half the rate, for one of f32
 _PLAIN_PER_NS = 140.0  # bytes of a right operand that a multiprocessor multiplies without tensor cores
 _MADE_NS, _OP_NS, _MOST_WARPS = 0.55, 0.2, 32  # of an element that is computed; warps at work at once
 _TALLEST, _APART_NS = 256, 1.5  # sides of tiles, and what an element that is written and read takes
@@ -98,10 +101,10 @@ class CopyEngine:
 
 def engine_of(shape: ProductShape, result_bytes: int) -> CopyEngine | None:
     """The problem as matrices for the copy engine; None if the engine cannot read an operand."""
-    if shape.computed:
+    if shape.computed or shape.bytes > 2:
         return None
-    left = shape.matrices(LEFT, ("m", "k"), _BYTES)
-    right = shape.matrices(RIGHT, ("k", "n"), _BYTES)
+    left = shape.matrices(LEFT, ("m", "k"), shape.bytes)
+    right = shape.matrices(RIGHT, ("k", "n"), shape.bytes)
     result = shape.written.matrices(RESULT, ("m", "n"), result_bytes)
     if left is None or right is None:
         return None
@@ -169,7 +172,7 @@ def variants(shape: ProductShape, limits: Limits) -> Iterator[Knobs]:
             written = 0 if engine.result is None else values_bytes // parts
             # Access through pointers makes threads exchange values in shared memory.
             moved = values_bytes // 2 + 64 if limits.added or engine.result is None else 0
-            fits = _shared(tile) + written + moved <= SHARED_BYTES
+            fits = _shared(shape, tile) + written + moved <= SHARED_BYTES
             wide = parts == 1 or (bn >= 128 and engine.result is not None)
             if fits and wide and (not flatten or count > MULTIPROCESSORS):
                 yield {**tile, "persistent": 1, "parts": parts, "flatten": flatten}
@@ -189,7 +192,7 @@ def _tiles(shape: ProductShape) -> Iterator[dict[str, int]]:
             held = bm * bn / (warps * 32)
             balanced = (2 if small or bn == _LEAST else 16) <= held <= 128
             tile = {"bm": bm, "bn": bn, "bk": bk, "warps": warps, "stages": stages}
-            if balanced and not few and not many and _shared(tile) <= SHARED_BYTES:
+            if balanced and not few and not many and _shared(shape, tile) <= SHARED_BYTES:
                 yield tile
 
 
@@ -251,12 +254,13 @@ def _reads_runs(shape: ProductShape, bn: int, bk: int) -> bool:
         along, size = run_of_tile(nest, shape.n, shape.k, bn, bk)
         return size >= (_RUN_ALONG if along else _RUN)
     along = shape.steps[RIGHT]["k"][-1] == 1
-    return bk * _BYTES >= _RUN_ALONG if along else bn * _BYTES >= (2 * _RUN if shape.gated else _RUN)
+    run = (bk if along else bn) * shape.bytes
+    return run >= (_RUN_ALONG if along else 2 * _RUN if shape.gated else _RUN)
 
 
-def _shared(knobs: Knobs) -> int:
+def _shared(shape: ProductShape, knobs: Knobs) -> int:
     """Bytes of a workgroup's shared memory for operands."""
-    return (knobs.get("bm", 1) + knobs["bn"]) * knobs["bk"] * _BYTES * knobs["stages"]
+    return (knobs.get("bm", 1) + knobs["bn"]) * knobs["bk"] * shape.bytes * knobs["stages"]
 
 
 def estimate_ns(shape: ProductShape, knobs: Knobs) -> float:
@@ -276,7 +280,7 @@ def estimate_ns(shape: ProductShape, knobs: Knobs) -> float:
     made = sum(size for _, size in sides)
     together = 1
     if not knobs["persistent"]:
-        held = step * bk * knobs["stages"] + made * bk * _BYTES
+        held = step * bk * knobs["stages"] + made * bk * shape.bytes
         together = min(int(SHARED_BYTES // held), _THREADS // (32 * knobs["warps"]) // 2)
     together = max(1, min(own, together))
     rounds = -(-own // together)
@@ -284,7 +288,8 @@ def estimate_ns(shape: ProductShape, knobs: Knobs) -> float:
     ahead = max(1, knobs["stages"] - 1) if "bm" in knobs else _ONE_ROW_AHEAD
     ahead = _ONE_ROW_IN_REGISTERS if knobs["stages"] == 1 else ahead
     flying = ahead * step * bk
-    computed = bn * depth * _BYTES / _PLAIN_PER_NS if "bm" not in knobs else 2 * bm * bn * depth / _PER_NS
+    per_ns = _PER_NS if shape.bytes == 2 else _PER_NS / _PARTS_OF_F32
+    computed = bn * depth * shape.bytes / _PLAIN_PER_NS if "bm" not in knobs else 2 * bm * bn * depth / per_ns
     small = _LEAST <= bm < _WIDE_ROWS
     if small:
         computed *= 2  # these instructions take operands from registers
@@ -316,7 +321,7 @@ def _bytes_of(shape: ProductShape, array: str) -> float:
     """The bytes of an operand, or of the arrays that it is computed of."""
     nest = shape.computed.get(array)
     if nest is None:
-        return _values(shape, array) * _BYTES
+        return _values(shape, array) * shape.bytes
     bits = {term.input: ElementType.named(term.element).bits for term in nest.terms if term.op == INPUT}
     return sum(
         bits[number]
@@ -362,30 +367,28 @@ _PARAMETERS = (*(f"x{number}" for number in range(_MOST_ARRAYS)), "c", "partial"
 
 
 class TritonGemm(TritonKernel):
-    """Uses tensor cores with asynchronous or bulk copies: f16 or bf16, in any layout.
+    """Uses tensor cores with asynchronous or bulk copies: f16, bf16 or f32, in any layout.
 
-    Sums have f32; where the program's are narrow, they are rounded at the end, before the epilogue.
+    Sums have f32; where the program's are narrow, they are rounded at the end, before the epilogue. A product
+    of f32 is the sum of three of TF32, which is as exact; with one of them the other operand may be narrow.
     """
 
     name = "triton_gemm"
-    summary = "f16 and bf16 products with epilogues, any layout, for Hopper, by Triton"
+    summary = "f16, bf16 and f32 products with epilogues, any layout, for Hopper, by Triton"
     computes_operands = True
 
     def refuses(self, problem: Problem) -> str:
         shape = product_shape(problem)
         if shape is None:
             return "it is not a product whose operands are read in place"
-        lhs, rhs, sums = map(str, problem.workload.types)
-        nests = problem.operands or (None, None)
-        lhs, rhs = (
-            nest.terms[-1].element if nest else kind for kind, nest in zip((lhs, rhs), nests, strict=True)
-        )
+        sums = str(problem.workload.types[2])
+        kinds = operand_types(problem)
         if unknown := next(filter(None, map(unknown_value, shape.computed.values())), ""):
             return f"it computes {unknown} for an operand"
         if _repeats(shape) and len({*map(str, problem.workload.types[:2])}) == 1:
             return "its rows are so many that an operand is better computed before, once"
-        if lhs != rhs or lhs not in ("f16", "bf16") or sums not in ("f32", lhs):
-            return f"its types are {', '.join((lhs, rhs, sums))}, not f16 or bf16"
+        if not {*kinds} <= {*ELEMENTS} or sums not in ("f32", *({*kinds} if len({*kinds}) == 1 else ())):
+            return f"its types are {', '.join((*kinds, sums))}, not f16, bf16 or f32"
         unknown = [
             step for step in problem.epilogue
             if step not in _STEPS and not (operation_of(step) and step.rpartition("_")[0] in _ALONG)

@@ -32,8 +32,8 @@ from iree_tuner.targets import parse_target
 
 FOLDER = Path(__file__).parent / "plain_programs"
 ON_GPUS = {
-    "block": {"attention": 1, "matmul": 6},
     "llama": {"attention": 1, "matmul": 7},
+    "block": {"attention": 1, "matmul": 6},
     "vit": {"attention": 1, "matmul": 4},
     "residual": {"conv": 2},
 }
