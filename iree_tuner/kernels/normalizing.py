@@ -16,7 +16,6 @@ from iree_tuner.kernels.moved import NotIndexableError
 from iree_tuner.kernels.moves import (
     COLLAPSE,
     EXPAND,
-    JOINS,
     SLICE,
     is_elementwise,
     is_move,
@@ -113,7 +112,7 @@ def _row_site(
     """The inputs, the ops and the site of a norm of rows that ends with an op; no site if there is none."""
     shape = ir.RankedTensorType(op.result.type).shape
     unfit = len(shape) < 2 or shape[-1] > MOST_IN_ROW
-    if unfit or any(each.name in (*JOINS, SLICE) for each in _users_of(op)):  # a chain has its ops
+    if unfit or any(each.name == SLICE for each in _users_of(op)):  # a chain has its ops
         return [], [], None
     ops = _without_epilogues(_row_before(op, block, kept), kept, shape[-1])
     values, every = gathered(ops)
