@@ -561,7 +561,7 @@ class FusedOps:
 
 def workload_of(result: ir.Type, op: str = FusedOps.replaces[0]) -> Workload:
     """A workload that states only the result's shape and type, for ops that a kernel rewrites."""
-    shape = tuple(ir.RankedTensorType(result).shape)
+    shape = tuple(ir.RankedTensorType(result).shape) if isinstance(result, ir.ShapedType) else ()
     rank = len(shape)
     return Workload(
         Generic.name, op, shape, ("parallel",) * rank, (ElementType.of(result),),

@@ -604,7 +604,9 @@ def copy_ops(ops: Sequence[ir.Operation], values: dict[ir.Value, ir.Value]) -> i
 
 
 def array_of(value: ir.Value) -> Array:
-    """Shape and element type of a value that is a static tensor."""
+    """Shape and element type of a value that is a static tensor, or a scalar."""
+    if not isinstance(value.type, ir.ShapedType):
+        return Array((), str(value.type))
     kind = ir.RankedTensorType(value.type)
     return Array(tuple(kind.shape), str(kind.element_type))
 

@@ -188,7 +188,7 @@ for name in weights_given.WEIGHTS.keys() - {"heads"}:  # of bf16, with which the
         wanted = weights_given.wanted(name, given)
         found = run(problem, form, given).reshape(wanted.shape)
         assert np.abs(found - wanted).max() < 4e-3 * np.abs(wanted).max(), (name, form)
-for site, *_ in found_in("llama", "cuda:sm_90", (TritonGemm,)):
+for site, *_ in found_in("llama", "cuda:sm_90", (TritonGemm,))[0]:
     given = [(each / 4).astype(np.float16) for each in arrays(site.problem)]
     (wanted,) = results(site.case, given)
     for form in ("plain", "split", "persistent")[

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from after_abi import found_by, results_of_all, session
+from after_abi import HOST, found_by, loaded, results_of_all, session
 
 from iree_tuner.compiler.context import new_context, walk
 from iree_tuner.kernels.find import find_here
@@ -76,6 +76,29 @@ def filled(array, at: int):
     count = int(np.prod(array.shape))
     values = np.arange(count) if count > 2 else at - 3 * np.arange(count)
     return values.astype(kind).reshape(array.shape)
+
+
+CHOSEN = """
+func.func @main(%x: tensor<5x7xf16>, %y: tensor<5x7xf16>, %at: tensor<i32>) -> tensor<5x7xf16> {
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %small = stablehlo.compare LT, %at, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %r = stablehlo.select %small, %x, %y : (tensor<i1>, tensor<5x7xf16>, tensor<5x7xf16>) -> tensor<5x7xf16>
+  return %r : tensor<5x7xf16>
+}"""
+"""One of two arrays, by a condition: `jnp.where` with a scalar, which `jnp.var` has, too."""
+
+
+def test_bodies_read_scalars_themselves(tmp_path) -> None:
+    (site,) = found_by(find_read_back, CHOSEN)
+    path = tmp_path / "kernels.mlir"
+    save_kernel_spec([(site, FusedOps().make(site.problem))], "unit", new_context(), path)
+    flags = (f"{SPEC_FLAG}={path}",)
+    assert [reads_back(CHOSEN, HOST, each) for each in ((), flags)] == [1, 0]
+    own, other = loaded(CHOSEN), loaded(CHOSEN, flags)
+    x, y = np.random.default_rng(0).standard_normal((2, 5, 7)).astype(np.float16)
+    for at in (-1, 2, 3, 9):
+        given = [x, y, np.array(at, np.int32)]
+        np.testing.assert_array_equal(own("main", given), other("main", given))
 
 
 @pytest.mark.parametrize("device", ["cuda:sm_90", "vulkan:ampere", "hip:gfx942"])
