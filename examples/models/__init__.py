@@ -150,7 +150,7 @@ THIRD_KINDS: dict[str, Model] = {
             "sd3_block", "Stable Diffusion 3", images=2, patches=1024, words=154, width=1536, heads=24
         ),
         drawn_third.experts(
-            "mixtral_block", "a Mixtral", tokens=64, width=2048, heads=16, shared=4, hidden=5632, count=8
+            "experts_block", "a Mixtral", tokens=64, width=2048, heads=16, shared=4, hidden=5632, count=8
         ),
         drawn_third.speech_step(
             "whisper_step", "Whisper-large's decoder", beams=5, capacity=448, heard=1500, width=1280, heads=20

@@ -16,8 +16,12 @@ from iree_tuner.kernels.moved import NotIndexableError
 from iree_tuner.kernels.moves import (
     COLLAPSE,
     EXPAND,
+    INSERT,
+    JOINS,
     SLICE,
+    has_gaps,
     is_elementwise,
+    is_followed,
     is_move,
     is_source,
     repeats,
@@ -63,7 +67,8 @@ def find_normalizing(
     """
     found: list[Site] = []
     for block in blocks:
-        found += [site for op in block.ops if (site := _moving_site(op, block.once)) is not None]
+        moved = (make(op, block.once) for op in block.ops for make in (_moving_site, _cut_site))
+        found += [site for site in moved if site is not None]
         once = {op for op in block.once if not any(repeats(op, at) for at in range(len(op.operands)))}
         kept = block.epilogues | once
         found += _row_sites(block, epilogues_of(block.ops, products=True) | once, larger)
@@ -261,6 +266,36 @@ def _moving_site(op: ir.Operation, once: Collection[ir.Operation]) -> Site | Non
     along = {each.strides[-1] for each in merged.accesses} <= {0, 1}
     fits = along if _size(value) * 2 <= _size(op.result) else _interleaves(merged)
     return site_of_plan(plan, values, every, nest, OP) if fits else None
+
+
+def _cut_site(op: ir.Operation, once: Collection[ir.Operation]) -> Site | None:
+    """The site of a large part with gaps, or of a large array of several parts, as products read it.
+
+    The compiler's code for these copies takes several times as long as memory does.
+    """
+    ops = [op] if op.name == SLICE and has_gaps(op) else _joins(op)
+    if op in once or not ops or not is_followed(op) or _size(op.result) < LEAST_ELEMENTS:
+        return None
+    if all(is_elementwise(each) or each.name in (*JOINS, SLICE) for each in _users_of(op)):
+        return None
+    values, every = gathered(ops)
+    planned = _planned(values, every)
+    if planned is None or len(values) > MOST_INPUTS:
+        return None
+    along = {each.strides[-1] for each in planned[1].accesses} == {1}
+    return site_of_plan(planned[0], values, every, planned[1], OP) if along else None
+
+
+def _joins(op: ir.Operation) -> list[ir.Operation]:
+    """The insertions that make a new tensor of parts, in order; empty if the op is none of them."""
+    found = list[ir.Operation]()
+    while op.name == INSERT and is_followed(op):
+        found.append(op)
+        before = producer(op.operands[1])
+        if before is None:
+            return []
+        op = before
+    return found[::-1] if is_source(op) else []
 
 
 def _planned(values: Sequence[ir.Value], ops: Sequence[ir.Operation]) -> tuple[FusedPlan, Nest] | None:
