@@ -139,6 +139,8 @@ most = int(sys.argv[1]) if len(sys.argv) > 1 else 100
 for spec, forms in SPECS.items():
     for number, form in enumerate(forms[:most]):
         check(site_in(einsum(spec, SIZES, "bf16" if number else "f16")).problem, form, spec)
+for spec, form in (("mk,kn->mn", "plain"), ("bsd,btd->bst", "split"), ("d,nd->n", "one_row"))[: most + 2]:
+    check(site_in(einsum(spec, SIZES, "f32")).problem, form, spec, within=1e-6)
 for steps, forms in STEPS.items():
     for form in forms[:most]:
         text = with_epilogue(37, 72, 64, steps, element="f16", narrow="f16")
@@ -195,4 +197,4 @@ for site, *_ in found_in("llama", "cuda:sm_90", (TritonGemm,))[0]:
         : 2 if engine_of(product_shape(site.problem), 2) is None else 3
     ]:
         found = run(site.problem, form, given).reshape(wanted.shape).astype(np.float64)
-        assert np.abs(found - wanted).max() < 4e-3 * np.abs(wanted).max(), (site.problem.name, form)
+        assert np.abs(found - wanted).max() < 1e-2 * np.abs(wanted).max(), (site.problem.name, form)
