@@ -19,6 +19,7 @@ from cyclopts import App, ArgumentCollection, CycloptsError, Parameter
 
 from iree_tuner import __version__
 from iree_tuner.cli.commands import CORE, commands
+from iree_tuner.cli.output import running
 from iree_tuner.compiler.process import own_temporary_folder
 from iree_tuner.compiler.versions import check_release, other_release
 from iree_tuner.errors import TunerError, UsageError
@@ -139,7 +140,10 @@ def run(arguments: Sequence[str]) -> int:
                 # Status and messages are decided here, not by the framework.
                 with _held_back():
                     app = application(arguments)
-                result = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+                with running(arguments):
+                    result = app(
+                        arguments, exit_on_error=False, print_error=False, result_action="return_value"
+                    )
                 sys.stdout.flush()
         except KeyboardInterrupt:
             return _tell(signals.name, signals.status or _INTERRUPTED)

@@ -24,7 +24,7 @@ from iree_tuner.spec.check import begin_check
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.spec.grammar import entry_sequences
 from iree_tuner.spec.link import link_specs
-from iree_tuner.tuning.budget import FIRST_S
+from iree_tuner.tuning.budget import FIRST_S, PROFILE_AGAIN
 from iree_tuner.tuning.faults import Blame, EntryCheck, blame, not_checked
 from iree_tuner.tuning.flags import (
     FlagChoice,
@@ -471,10 +471,11 @@ class TuningLoop(Run):
             or (changed and before.method != "hal")
         ):
             return None  # what changes may not be dispatches, which can be timed alone
-        if self.stop.requested or self.budget.left_s < 1.5 * self.budget.measured.profile_s:
+        if self.stop.requested or self.budget.left_s < PROFILE_AGAIN * self.budget.measured.profile_s:
             return None
         with self.timeline.stage("profile"):
-            return profile_of(self, read, self.versions.vmfb(verdict.version))[0]
+            changes = verdict.version.changes if changed else ()
+            return profile_of(self, read, self.versions.vmfb(verdict.version), changes)[0]
 
     def _begin_hitting(self, version: ProgramVersion) -> None:
         """Begin to look which entries reach a dispatch that is left when the changes are made."""
@@ -510,7 +511,7 @@ class TuningLoop(Run):
             bool(verdict.left_out) and not entries, flags=flags,
             flags_alone=verdict.flags_alone, left_out=verdict.left_out, entries=entries,
             choices=tuple(choices), steps=tuple(self.versions.steps), run=self.records.run,
-            changes=others, sources=sources, facts=lab.measurer.facts,
+            changes=others, sources=sources, facts=lab.measurer.facts, options=self.options.recorded,
         )  # fmt: skip
 
 

@@ -375,7 +375,9 @@ def test_a_source_that_cannot_look_and_a_version_that_does_not_compile_cost_noth
 
     result = tune_module(MATMUL, sources=[Blind(), Unknown("")], **HOW)
     assert "no blind were compared: it is dark" in result.note
-    errors = [each.error for each in result.steps if each.what.startswith("another")]  # the first answer, and the last
+    errors = [
+        each.error for each in result.steps if each.what.startswith("another")
+    ]  # the first answer, and the last
     assert errors
     assert all(each.startswith("does not compile") for each in errors)
     assert not result.changes
