@@ -173,7 +173,8 @@ def test_a_changed_program_has_the_rows_of_what_it_replaces(matmul, only_dispatc
     """A kernel stands for the dispatch that it computes, what is left for what it was before."""
     other = only_dispatch(BATCH_OF_ONE_CONVOLUTION)
     before = [
-        replace(matmul, name="main_dispatch_0_matmul_f32"), replace(matmul, name="main_dispatch_1_matmul_f32"),
+        replace(matmul, name="main_dispatch_0_matmul_f32"),
+        replace(matmul, name="main_dispatch_1_matmul_f32"),
         replace(other, name="main_dispatch_2_conv_f32"), replace(other, name="main_dispatch_10_conv_f32"),
         replace(matmul, name="main_dispatch_11_sum"), replace(matmul, name="main_dispatch_12_sum"),
     ]  # fmt: skip
