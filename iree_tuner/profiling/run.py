@@ -264,20 +264,11 @@ class Tools:
 
 
 def profile_program(
-    program: Program,
-    target: Target,
-    *,
-    tools: Tools | None = None,
-    run: ProgramRun | None = None,
-    dispatches: Sequence[Dispatch] | None = None,
-    method: Method | None = None,
-    roofline: Roofline | None = None,
-    cache: Path | None = None,
-    with_roofline: bool = True,
-    rounds: int = 6,
-    vmfb: bytes | None = None,
-    replaced: Mapping[str, Sequence[str]] | None = None,
-) -> Profile:
+    program: Program, target: Target, *, tools: Tools | None = None, run: ProgramRun | None = None,
+    dispatches: Sequence[Dispatch] | None = None, method: Method | None = None,
+    roofline: Roofline | None = None, cache: Path | None = None, with_roofline: bool = True, rounds: int = 6,
+    vmfb: bytes | None = None, replaced: Mapping[str, Sequence[str]] | None = None,
+) -> Profile:  # fmt: skip
     """Find out where a program's time goes on a target's device.
 
     Args:
