@@ -143,7 +143,11 @@ def luminance(color):
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("dark", [False, True])
 def test_nothing_is_cut_and_text_is_readable(made, tmp_path, width, dark):
-    seen = looked_at(made.html(), tmp_path, width, dark=dark)
+    check_look(looked_at(made.html(), tmp_path, width, dark=dark), width, dark=dark)
+
+
+def check_look(seen, width, *, dark):
+    """All is within the window, and ink and paper are far apart."""
     assert seen["width"] == width
     assert (seen["wide"], seen["cut"], seen["clipped"]) == (False, 0, [])
     ink, paper = map(luminance, seen["colors"])
