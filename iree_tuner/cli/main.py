@@ -19,7 +19,6 @@ from cyclopts import App, ArgumentCollection, CycloptsError, Parameter
 
 from iree_tuner import __version__
 from iree_tuner.cli.commands import CORE, commands
-from iree_tuner.cli.output import running
 from iree_tuner.compiler.process import own_temporary_folder
 from iree_tuner.compiler.versions import check_release, other_release
 from iree_tuner.errors import TunerError, UsageError
@@ -132,18 +131,15 @@ def run(arguments: Sequence[str]) -> int:
             stream.reconfigure(errors="backslashreplace")
     with _Signals() as signals, redirect_stdout(sys.stdout or _ClosedOutput()):
         try:
-            with own_temporary_folder(), of_one_command():
-                arguments = _paths_after(_renamed(arguments))
+            arguments = _paths_after(_renamed(arguments))
+            with own_temporary_folder(), of_one_command(arguments):
                 first = arguments[0] if arguments else ""
                 if first != "doctor" and not (other_release() and _takes_other_releases(first)):
                     check_release()
                 # Status and messages are decided here, not by the framework.
                 with _held_back():
                     app = application(arguments)
-                with running(arguments):
-                    result = app(
-                        arguments, exit_on_error=False, print_error=False, result_action="return_value"
-                    )
+                result = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
                 sys.stdout.flush()
         except KeyboardInterrupt:
             return _tell(signals.name, signals.status or _INTERRUPTED)

@@ -6,32 +6,12 @@ import json
 import os
 import sys
 import unicodedata
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from cyclopts import Group, Parameter
 from rich.console import Console
 from rich.text import Text
-
-_typed: ContextVar[Sequence[str]] = ContextVar("typed", default=())
-
-
-def typed() -> Sequence[str]:
-    """The arguments of the command that runs."""
-    return _typed.get()
-
-
-@contextmanager
-def running(arguments: Sequence[str]) -> Generator[None]:
-    """Keep the arguments of a command while it runs."""
-    token = _typed.set(arguments)
-    try:
-        yield
-    finally:
-        _typed.reset(token)
-
 
 # Make text safe to print on a terminal.
 

@@ -18,11 +18,11 @@ from msgspec import structs
 
 from iree_tuner.cli.db import NoDatabase, with_database
 from iree_tuner.cli.inputs import INPUTS, InputFlags, ProgramName, is_command, opened, tell_caution
-from iree_tuner.cli.output import OUTPUT, Json, answers_to, people, print_json, typed
+from iree_tuner.cli.output import OUTPUT, Json, answers_to, people, print_json
 from iree_tuner.cli.report import how_to_use, nothing_to_json, report_result, result_to_json
 from iree_tuner.compiler.process import shared_folder
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.files import note_input, planned_output, write
+from iree_tuner.files import arguments_of_command, note_input, planned_output, write
 from iree_tuner.program.dynamic import parse_sizes, sized_cases
 from iree_tuner.report.page import check_installed
 from iree_tuner.report.progress import Progress
@@ -195,8 +195,9 @@ def _nothing_told(*, as_json: bool) -> Generator[None]:
 
 def _again(*, no_db: bool) -> str:
     """The command that repeats the run."""
-    fresh = [] if no_db or "--fresh" in typed() else ["--fresh"]
-    return shlex.join(["iree-tuner", *typed()[:1], *fresh, *typed()[1:]])
+    command, *rest = arguments_of_command() or ("tune",)
+    fresh = [] if no_db or "--fresh" in rest else ["--fresh"]
+    return shlex.join(["iree-tuner", command, *fresh, *rest])
 
 
 def _keep_use(options: TuningOptions, result: TuningResult, use: Use) -> None:

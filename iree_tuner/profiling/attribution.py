@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -173,23 +173,16 @@ def as_changed(
         if called and parts and len({work_of(each).flops for each in parts}) == 1:
             found += (replace(parts[0], name=name) for name in called)
 
-    def by_rest(names: Iterable[str]) -> dict[str, list[str]]:
-        grouped: dict[str, list[str]] = {}
-        for name in names:
-            grouped.setdefault(_NUMBERED.sub("", name), []).append(name)
-        return grouped
-
     left = {each.name: each for each in dispatches if each.name not in gone}
-    there = by_rest(sorted(filter(_NUMBERED.search, spent), key=_number))
-    for rest, names in by_rest(left).items():
-        if len(now := there.get(rest, [])) == len(names):
-            found += (replace(left[name], name=new) for name, new in zip(names, now, strict=True))
+    there = sorted(filter(_NUMBERED.search, spent), key=lambda name: (len(name), name))
+    by_rest = dict[str, tuple[list[str], list[str]]]()
+    for place, names in enumerate((left, there)):
+        for name in names:
+            by_rest.setdefault(_NUMBERED.sub("", name), ([], []))[place].append(name)
+    for own, now in by_rest.values():
+        if len(own) == len(now):
+            found += (replace(left[name], name=new) for name, new in zip(own, now, strict=True))
     return found
-
-
-def _number(name: str) -> int:
-    found = _NUMBERED.search(name)
-    return int(found[0].removeprefix("_dispatch_")) if found else -1
 
 
 def _row(

@@ -324,10 +324,6 @@ class TuningLoop(Run):
 
     def _with_first(self, tuned: Sequence[Tuned], version: ProgramVersion) -> Sequence[Tuned]:
         """With the first answer among the versions that are compared in turns, if there is time for it."""
-        tuned = [
-            replace(each, more=tuple(version if other == version else other for other in each.more))
-            for each in tuned
-        ]
         versions = 1 + sum(len(each.versions(untuned(self.lab.target))) for each in tuned)
         known, fits = any(version in each.more for each in tuned), self.budget.versions_at_the_end
         if known or len(tuned[0].more) >= fits or self.budget.least_verdict_s(versions) > self.budget.left_s:

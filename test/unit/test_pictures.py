@@ -35,10 +35,7 @@ LOOK = """<script>addEventListener("load", () => {
 
 def looked_at(pictures, folder):
     """By name, the texts that are cut, and pairs of texts that cover each other."""
-    drawn = [
-        f'<div id="{name}">{re.sub("<[?!][^>]*>", "", text)}</div>'
-        for name, text in pictures.items()
-    ]
+    drawn = [f'<div id="{name}">{re.sub("<[?!][^>]*>", "", text)}</div>' for name, text in pictures.items()]
     page = folder / "pictures.html"
     page.write_text(f"<!DOCTYPE html><html><head>{LOOK}</head><body>{''.join(drawn)}</body></html>")
     return json.loads(unescape(re.search(r'data-seen="([^"]*)"', visit(page, folder).page)[1]))

@@ -4,8 +4,8 @@ import pytest
 
 from iree_tuner.cli import tune
 from iree_tuner.cli.main import run
-from iree_tuner.cli.output import running
 from iree_tuner.errors import TunerError
+from iree_tuner.files import of_one_command
 
 
 @pytest.mark.parametrize(("budget", "profile"), [("60", True), ("59", None)])
@@ -36,5 +36,5 @@ def test_a_run_of_a_minute_is_profiled(budget, profile, monkeypatch, capsys, tmp
     ],
 )
 def test_the_command_that_repeats_a_run_is_what_was_typed(no_db, typed, again):
-    with running(["tune", typed, "--dim", "batch=4"]):
+    with of_one_command(["tune", typed, "--dim", "batch=4"]):
         assert tune._again(no_db=no_db) == again
