@@ -11,7 +11,7 @@ import secrets
 import stat
 import sys
 import tomllib
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
@@ -34,7 +34,8 @@ _Identity = tuple[int, int]
 class _Named:
     """The files of one command: inputs, and planned outputs."""
 
-    def __init__(self) -> None:
+    def __init__(self, arguments: Sequence[str]) -> None:
+        self.arguments = arguments
         self.inputs: set[_Identity] = set()
         self.outputs: set[Path] = set()
 
@@ -43,14 +44,19 @@ _named: _Named | None = None
 
 
 @contextmanager
-def of_one_command() -> Generator[None]:
+def of_one_command(arguments: Sequence[str] = ()) -> Generator[None]:
     """While this is entered, inputs are remembered, and outputs that would replace one are refused."""
     global _named
-    before, _named = _named, _Named()
+    before, _named = _named, _Named(arguments)
     try:
         yield
     finally:
         _named = before
+
+
+def arguments_of_command() -> Sequence[str]:
+    """The arguments of the command that runs."""
+    return _named.arguments if _named else ()
 
 
 def note_input(path: str | os.PathLike[str]) -> None:

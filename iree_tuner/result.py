@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
+from time import time as now
 from typing import Any
 
 from iree.compiler import ir
@@ -42,6 +43,7 @@ from iree_tuner.store.record import (
     WorkloadRecord,
     conditions_of,
 )
+from iree_tuner.store.trial import Setting
 from iree_tuner.targets import Target, with_flags
 from iree_tuner.tuning.candidate import setting_on
 from iree_tuner.tuning.flags import FlagChoice, RuntimeChoice
@@ -112,6 +114,8 @@ class TuningResult:
         facts: what the host of the device that judged says of it. None for this machine.
         runtime: flags of the runtime under which the result is faster still. `whole` is without them.
         earlier: the verdict on an earlier result, which the result may replace. None without one.
+        options: those of the run that reports show.
+        ended: when the run ended, in seconds since 1970.
     """
 
     program: Program
@@ -137,6 +141,8 @@ class TuningResult:
     facts: DeviceFacts | None = None
     runtime: RuntimeChoice = field(default_factory=RuntimeChoice)
     earlier: EarlierVerdict | None = None
+    options: Mapping[str, object] = field(default_factory=dict[str, object])
+    ended: float = field(default_factory=now)
 
     @property
     def wins(self) -> tuple[WorkloadResult, ...]:
@@ -282,15 +288,11 @@ class TuningResult:
         """
         check_installed()
         setting = setting_on(self.target, self.facts)
-        tried = [
-            Tried(
-                each.task.workload.key, each.task.workload.name, each.trials, size=each.space_count or None,
-                judged=each.comparison, setting=setting,
-            )
-            for each in self.results
-            if each.trials
-        ]  # fmt: skip
-        run = ReportedRun(self.program.name, state="interrupted" if self.interrupted else "done")
+        tried = [tried for each in self.results for tried in _tried(each, setting) if tried.trials]
+        run = ReportedRun(
+            self.program.name, self.run or None, self.options, self.ended - self.time.total_s, self.ended,
+            "interrupted" if self.interrupted else "done",
+        )  # fmt: skip
         return Report(view(run, structs.replace(self.record(), use=use), tried))
 
     def __repr__(self) -> str:
@@ -312,6 +314,19 @@ class TuningResult:
         changed = "not compared" if self.gained else "unchanged"
         program = NOT_JUDGED if not self.judged else times_of(self.comparison) or changed
         return f"{program}, {len(self.wins)} of {len(self.results)} workloads faster alone"
+
+
+def _tried(result: WorkloadResult, setting: Setting) -> Iterator[Tried]:
+    """The trials of a workload: of its configurations, and of each kernel."""
+    key, name = result.task.workload.key, result.task.workload.name
+    size = result.space_count or None
+    yield Tried(key, name, result.trials, size=size, judged=result.comparison, setting=setting)
+    for kernel in dict.fromkeys(each.kind.name for each in result.competitors):
+        own = [each for each in result.competitors if each.kind.name == kernel]
+        compared = [each.final.comparison for each in own if each.final.comparison]
+        best = max(compared, key=lambda one: one.speedup, default=None)
+        trials = [trial for each in own for trial in each.trials]
+        yield Tried(key, name, trials, judged=best, setting=setting, kernel=kernel)
 
 
 def workload_record(result: WorkloadResult) -> WorkloadRecord:

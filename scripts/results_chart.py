@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import sys
 from functools import partial
+from textwrap import wrap
 from typing import Any
 
 import altair as alt
@@ -24,6 +25,7 @@ from examples.models import GPU_MODELS, MODELS
 RESULTS = ROOT / "benchmarks" / "results"
 OURS = {"IREE": "default", "IREE, tuned": "tuned", "IREE, tuned, memory provided": "tuned"}
 FLIGHT = ", calls in flight"
+TITLE = 44  # characters of a line of a panel's title
 ON_CPU = {
     "IREE default": "IREE",
     "IREE tuned": "IREE, tuned",
@@ -115,8 +117,9 @@ def panel(model: dict[str, Any], mode: str) -> alt.LayerChart:
     colors = alt.Scale(domain=["default", "tuned", "others"], range=[BEFORE[mode], AFTER[mode], FAINT[mode]])
     bars = base.mark_bar(height=15).encode(color=alt.Color("kind:N", scale=colors, legend=None))
     labels = base.mark_text(align="left", dx=4, fontSize=13, color=INK[mode]).encode(text="label:N")
+    lines = wrap(model["title"], TITLE)
     return (bars + labels).properties(
-        width=260, height=20 * len(rows), title=alt.TitleParams(model["title"], anchor="start")
+        width=260, height=20 * len(rows), title=alt.TitleParams(lines, anchor="start")
     )
 
 

@@ -259,17 +259,22 @@ def list_(*, db: Database = None, as_json: AsJson = False) -> None:
         for each in found:
             print_json(_summary_to_json(each))
         return
-    names = ("study", "workload", "target", "device", "trials", "best", "score", "last run")
+    places = dict.fromkeys((each.key.setting.device, each.key.setting.processor) for each in found)
+    several = ["device"] * (len(places) > 1)
+    names = ("study", "workload", "target", *several, "trials", "best", "score", "last run")
     studies = table(*names, words=("workload", "target", "device", "trials"), apart=True)
     for each in found:
         setting = each.key.setting
+        place = [f"{setting.device}\n{setting.processor}"] if several else []
         ends = ", ".join(f"{count} {outcome}" for outcome, count in each.outcomes.items())
         last_run = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.last_run)) if each.last_run else ""
         studies.add_row(
-            str(each.number), _workload(each), setting.target, f"{setting.device}\n{setting.processor}",
-            ends, _time(each.best), _score(each.best), last_run,
+            str(each.number), _workload(each), setting.target, *place, ends, _time(each.best),
+            _score(each.best), last_run,
         )  # fmt: skip
     print_table(answers, studies, spare=("last run", "target"), otherwise="no studies")
+    for device, processor in () if several else places:
+        answers.print(f"all on {device}, {processor}")
 
 
 @app.command

@@ -131,8 +131,8 @@ def run(arguments: Sequence[str]) -> int:
             stream.reconfigure(errors="backslashreplace")
     with _Signals() as signals, redirect_stdout(sys.stdout or _ClosedOutput()):
         try:
-            with own_temporary_folder(), of_one_command():
-                arguments = _paths_after(_renamed(arguments))
+            arguments = _paths_after(_renamed(arguments))
+            with own_temporary_folder(), of_one_command(arguments):
                 first = arguments[0] if arguments else ""
                 if first != "doctor" and not (other_release() and _takes_other_releases(first)):
                     check_release()

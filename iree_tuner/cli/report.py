@@ -267,7 +267,7 @@ def _tell_how_to_use(
             line = f"{nouns[each.source]}: {': '.join(filter(None, (each.where, each.how)))}"
             console.print(f"{line}{f' ({each.count} times)' * (each.count > 1)}")
     if result.verdict == "tie" and result.entries:
-        console.print("its dispatches are faster alone, but the program is not measurably faster")
+        console.print("faster alone, not in the program: the dispatches of the spec")
     if result.verdict is None:
         console.print("its dispatches are faster alone: the program with them was not compared")
     proven = result.verdict in ("win", "lose")

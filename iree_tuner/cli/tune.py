@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import tempfile
 import time
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from msgspec import structs
 
 from iree_tuner.cli.db import NoDatabase, with_database
 from iree_tuner.cli.inputs import INPUTS, InputFlags, ProgramName, is_command, opened, tell_caution
@@ -20,7 +22,7 @@ from iree_tuner.cli.output import OUTPUT, Json, answers_to, people, print_json
 from iree_tuner.cli.report import how_to_use, nothing_to_json, report_result, result_to_json
 from iree_tuner.compiler.process import shared_folder
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.files import note_input, planned_output, write
+from iree_tuner.files import arguments_of_command, note_input, planned_output, write
 from iree_tuner.program.dynamic import parse_sizes, sized_cases
 from iree_tuner.report.page import check_installed
 from iree_tuner.report.progress import Progress
@@ -117,7 +119,8 @@ def tune(
     if page is not None:
         check_installed()
     if options.budget_s is not None:
-        options = replace(options, budget_s=options.budget_s - (time.monotonic() - start))
+        profile = True if options.profile is None and options.is_long else options.profile  # as asked for
+        options = replace(options, budget_s=options.budget_s - (time.monotonic() - start), profile=profile)
     plan = replace(options, try_flags=False, compiled=vmfb is not None)  # flags are among the sources
     earlier = _earlier(plan, path, kernel_spec or _kernels_beside(path))
     shown = Progress(people), _nothing_told(as_json=outputs.as_json), _starting_with(earlier, plan)
@@ -129,7 +132,8 @@ def tune(
     path, kernel_spec = _specs_written(result, path, kernel_spec, earlier, stays)
     if vmfb is not None:
         others.append(_written(result, lambda to: write(to, result.vmfb()), vmfb, stays))
-    use = how_to_use(result, path, kernel_spec)
+    use = how_to_use(result, path, kernel_spec) if result.gained else Use()
+    use = structs.replace(use, again=_again(no_db=no_db))
     if page is not None:
         result.report(use).save(page)
         others.append(page)
@@ -189,9 +193,16 @@ def _nothing_told(*, as_json: bool) -> Generator[None]:
         raise
 
 
+def _again(*, no_db: bool) -> str:
+    """The command that repeats the run."""
+    command, *rest = arguments_of_command() or ("tune",)
+    fresh = [] if no_db or "--fresh" in rest else ["--fresh"]
+    return shlex.join(["iree-tuner", command, *fresh, *rest])
+
+
 def _keep_use(options: TuningOptions, result: TuningResult, use: Use) -> None:
     """Keep the commands that use the result with the run, for reports."""
-    if result.run and not result.failure and result.gained:
+    if result.run and not result.failure:
         assert options.db is not None, "the run is in it"
         with Store.open(Path(options.db)) as store:
             store.add_finding(result.run, "use", as_json(use))

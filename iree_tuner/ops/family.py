@@ -201,12 +201,14 @@ def why_refused(op: ir.Operation) -> str:
     described = (each.roles(op) for each in families())
     roles: Mapping[str, tuple[int, ...]] = next((each for each in described if each), {})
     what = _named(roles, (each.loop for each in found.dynamic))
-    return f"{what} of {op.name} {verb(what)} known only at run time; supported are {SUPPORTED}"
+    return f"{are_dynamic(what)} in {op.name}; supported are {SUPPORTED}"
 
 
-def verb(parts: str) -> str:
-    """`is` or `are`, behind parts."""
-    return "are" if " and " in parts else "is"
+def are_dynamic(parts: str) -> str:
+    """`dimension m is dynamic`, `dimensions batch and m are dynamic`, `loop 2 is dynamic`."""
+    several = " and " in parts
+    what = parts if parts.startswith("loop ") else f"dimension{'s' * several} {parts}"
+    return f"{what} {'are' if several else 'is'} dynamic"
 
 
 def _named(roles: Mapping[str, tuple[int, ...]], loops: Iterable[int]) -> str:

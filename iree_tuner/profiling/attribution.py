@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -151,6 +152,37 @@ def rows_of(
         if dispatch.calls.count and dispatch.name not in spent
     )
     return tuple(sorted(rows, key=lambda row: (-row.time_us, row.name)))
+
+
+_NUMBERED = re.compile(r"_dispatch_\d+(?=_)")
+
+
+def as_changed(
+    spent: Mapping[str, Spent], dispatches: Sequence[Dispatch], replaced: Mapping[str, Sequence[str]]
+) -> list[Dispatch]:
+    """The dispatches of a program under the names that they have in a changed version of it.
+
+    Those that are left have another number there. `replaced` names, for each piece of code that is called
+    instead, the dispatches that it computes. Code that computes several different ones has no row of its own.
+    """
+    gone = {name for names in replaced.values() for name in names}
+    found = list[Dispatch]()
+    for code, names in replaced.items():
+        parts = [each for each in dispatches if each.name in names]
+        called = [name for name in spent if code in name]
+        if called and parts and len({work_of(each).flops for each in parts}) == 1:
+            found += (replace(parts[0], name=name) for name in called)
+
+    left = {each.name: each for each in dispatches if each.name not in gone}
+    there = sorted(filter(_NUMBERED.search, spent), key=lambda name: (len(name), name))
+    by_rest = dict[str, tuple[list[str], list[str]]]()
+    for place, names in enumerate((left, there)):
+        for name in names:
+            by_rest.setdefault(_NUMBERED.sub("", name), ([], []))[place].append(name)
+    for own, now in by_rest.values():
+        if len(own) == len(now):
+            found += (replace(left[name], name=new) for name, new in zip(own, now, strict=True))
+    return found
 
 
 def _row(

@@ -33,7 +33,15 @@ from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.measure.candidate import Builder, Built
 from iree_tuner.measure.measurer import Measurer
 from iree_tuner.ops.tolerance import Tolerance
-from iree_tuner.profiling.attribution import Spent, quieter, rows_of, span_of, spent_in, work_of
+from iree_tuner.profiling.attribution import (
+    Spent,
+    as_changed,
+    quieter,
+    rows_of,
+    span_of,
+    spent_in,
+    work_of,
+)
 from iree_tuner.profiling.hal_events import EventRecording, Times, invocations_of, read_recording
 from iree_tuner.profiling.profile import Method, Profile
 from iree_tuner.profiling.roofline import Roofline, cpu_roofline, datasheet_roofline, keep_raised
@@ -256,19 +264,11 @@ class Tools:
 
 
 def profile_program(
-    program: Program,
-    target: Target,
-    *,
-    tools: Tools | None = None,
-    run: ProgramRun | None = None,
-    dispatches: Sequence[Dispatch] | None = None,
-    method: Method | None = None,
-    roofline: Roofline | None = None,
-    cache: Path | None = None,
-    with_roofline: bool = True,
-    rounds: int = 6,
-    vmfb: bytes | None = None,
-) -> Profile:
+    program: Program, target: Target, *, tools: Tools | None = None, run: ProgramRun | None = None,
+    dispatches: Sequence[Dispatch] | None = None, method: Method | None = None,
+    roofline: Roofline | None = None, cache: Path | None = None, with_roofline: bool = True, rounds: int = 6,
+    vmfb: bytes | None = None, replaced: Mapping[str, Sequence[str]] | None = None,
+) -> Profile:  # fmt: skip
     """Find out where a program's time goes on a target's device.
 
     Args:
@@ -283,6 +283,7 @@ def profile_program(
         with_roofline: whether to find or measure a roofline.
         rounds: turns of whole and profiled invocations.
         vmfb: the compiled program, if known.
+        replaced: of a version of the program with other code, the dispatches that each piece of it computes.
 
     Raises:
         UsageError: the target has no device, or the device cannot be profiled as asked.
@@ -304,6 +305,7 @@ def profile_program(
             raise TunerError(f"no profile: {measured.problem}", location=program.name)
         if profiled and not measured.problem:
             chosen, spent = "hal", spent_in(measured.invocations)
+            dispatches = dispatches if replaced is None else as_changed(spent, dispatches, replaced)
         else:
             chosen = "standalone"
             spent = time_alone(dispatches, tools.builder, tools.measurer, cold=tools.cold)

@@ -17,7 +17,7 @@ from iree_tuner.compiler.worker import Calls as Workers
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.convolution import is_convolution
-from iree_tuner.ops.family import describe, dynamic_parts, family, verb, why_refused
+from iree_tuner.ops.family import are_dynamic, describe, dynamic_parts, family, why_refused
 from iree_tuner.ops.scalar_body import bounds_sums
 from iree_tuner.ops.structure import iterators
 from iree_tuner.ops.workload import NO_LOOPS, Workload
@@ -311,9 +311,8 @@ def _with_value(dispatches: Sequence[Dispatch], advice: str) -> Dispatch:
     sizes = {each.workload.loops for each in dispatches if each.workload is not None}
     if len(sizes) == 1 and len(dispatches) > 1:
         return first
-    known = f"known only at run time: set it with {advice}" if advice else "computed while the program runs"
-    what = dynamic_parts(first.workload)
-    reason = f"its {what} {verb(what)} {known}"
+    known = f": set it with {advice}" if advice else ", computed while the program runs"
+    reason = f"{are_dynamic(dynamic_parts(first.workload))}{known}"
     return replace(first, workload=None, harness=None, reason=reason)
 
 
@@ -326,8 +325,9 @@ def _without_size(dispatch: Dispatch, advice: str, *, takes_sizes: bool) -> Disp
         return replace(dispatch, harness=None)
     if not takes_sizes and not dispatch.workload.dynamic:
         return dispatch
-    what = dynamic_parts(dispatch.workload) if dispatch.workload.dynamic else "input's size"
-    reason = f"its {what} {verb(what)} known only at run time: set it with {advice or '--dim'}"
+    parts = dynamic_parts(dispatch.workload) if dispatch.workload.dynamic else ""
+    what = are_dynamic(parts) if parts else "an input's size is dynamic"
+    reason = f"{what}: set it with {advice or '--dim'}"
     return replace(dispatch, workload=None, harness=None, reason=reason)
 
 

@@ -2,15 +2,27 @@
 (() => {
   const options = { actions: false, renderer: "svg", tooltip: { theme: "custom" } };
 
+  // Names of rows are broken into lines, for which each row gets more height, and long ones of a legend stand
+  // below each other.
+  const WRAPPED =
+    "split(trim(replace(datum.label, regexp('(.{1,24})(?: |$)|(.{24})', 'g'), '$1$2\\n')), '\\n')";
+  const narrow = (spec) => {
+    Object.assign(spec.config.axis, { labelLimit: 170, labelFontSize: 10 });
+    const layers = [spec, ...(spec.layer ?? [])].map((each) => each.encoding ?? {});
+    const rows = layers.filter(({ y }) => y?.type === "nominal");
+    for (const { y } of rows) y.axis = { ...y.axis, labelExpr: WRAPPED, labelLineHeight: 11 };
+    if (rows.length && typeof spec.height === "number") spec.height *= 1.6;
+    const names = layers.flatMap(({ color }) => color?.scale?.domain ?? []).map(String);
+    const columns = Math.max(0, ...names.map((each) => each.length)) > 22 ? 1 : 2;
+    Object.assign(spec.config.legend, { columns, labelLimit: 300 });
+  };
+
   const draw = (figure) => {
     if (figure.dataset.drawn) return;
     figure.dataset.drawn = "yes";
     const place = figure.querySelector(".drawing");
     const spec = JSON.parse(figure.querySelector("script").textContent);
-    if (innerWidth < 640) {
-      Object.assign(spec.config.axis, { labelLimit: 130, labelFontSize: 10 });
-      Object.assign(spec.config.legend, { columns: 2, labelLimit: 140 });
-    }
+    if (innerWidth < 640) narrow(spec);
     vegaEmbed(place, spec, options).catch((error) => {
       console.error(error);
       place.textContent = "This chart could not be drawn: " + error.message;

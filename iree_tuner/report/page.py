@@ -57,7 +57,7 @@ def page_of(report: RunReport) -> str:
         saved=_saved(report),
         above=above_the_roof(report),
         left=left_over(report),
-        again=_again(report.run),
+        again=report.use.again or _again(report.run),
     )
 
 

@@ -203,14 +203,16 @@ def view(run: ReportedRun, record: RunRecord, tried: Sequence[Tried]) -> RunRepo
     workloads, aside = _workloads(record.workloads, tried, used)
     labels = {each.key: each.label for each in workloads if each.key and not each.kernel}
     profiles = {profile.when: profile for profile in (_profile(body, labels) for body in record.profiles)}
-    before = profiles.get("before")
+    before, after = profiles.get("before"), profiles.get("after")
+    if before is not None and after is not None:
+        before = _under_the_roof_of(before, after)
     assumed = None
     if not record.use:
         assumed = _assumed(run, _members(conditions.get("setting")), workloads, record.whole)
     if before is not None:
         workloads = tuple(_with_floor(each, before) for each in workloads)
     return RunReport(
-        run, workloads, aside, record.whole, before, profiles.get("after"), _failures(tried),
+        run, workloads, aside, record.whole, before, after, _failures(tried),
         _conditions(conditions, run), record.use or assumed or Use(), assumed is not None,
     )  # fmt: skip
 
@@ -470,6 +472,18 @@ def _profile(body: Mapping[str, Any], labels: Mapping[str, str]) -> TimeProfile:
             mine = structs.replace(each, label=label, time_us=time_us)
             slices[label] = _joined(slices[label], mine) if label in slices else mine
     return structs.replace(found, slices=sorted(slices.values(), key=lambda each: -each.time_us))
+
+
+def _under_the_roof_of(before: TimeProfile, after: TimeProfile) -> TimeProfile:
+    """A profile with the bounds of a later one: tuned dispatches may have raised the roofline."""
+    raised = {each.label: each.attainable_us or math.inf for each in after.slices}
+    slices = [
+        structs.replace(each, attainable_us=min(raised.get(each.label, math.inf), each.attainable_us))
+        if each.attainable_us
+        else each
+        for each in before.slices
+    ]
+    return structs.replace(before, slices=slices, roof=after.roof if after.roof.levels else before.roof)
 
 
 def _joined(one: Slice, other: Slice) -> Slice:

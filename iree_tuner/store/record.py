@@ -190,10 +190,14 @@ class WholeRecord(TimedRecord, frozen=True):
 
 
 class Use(Struct, frozen=True):
-    """How to apply the result: `commands`, to be copied as they stand, and the path of the `spec`."""
+    """How to apply the result: `commands`, to be copied as they stand, and the path of the `spec`.
+
+    `again` is the command that repeats the run.
+    """
 
     commands: Sequence[str] = ()
     spec: str = ""
+    again: str = ""
 
 
 class RunRecord(Struct, frozen=True):

@@ -25,6 +25,9 @@ _SHORT_S = 300.0
 
 _FLAGS_PART, _FLAGS_S = 0.035, 4.0
 _PROFILE_PART, _MOST_PROFILE_PART = 0.07, 0.15  # the shortest one (`tuning.reading`) fits into a minute
+PROFILE_AGAIN = 1.5
+"""Factor of the time of a profile that is kept for another one."""
+
 _LEAST_FINDING_S, _FINDING_PART = 30.0, 0.4
 _SEARCH_PART, _SEARCH_PART_LONG, _LONG_S = 0.5, 0.6, 180.0
 _FINALS_PART, _ROUNDS_PART, _ROUNDS_S = 0.08, 0.03, 1.5
@@ -87,6 +90,7 @@ class Budget:
     proofs: int = 1  # number of specs that the run checks
     runtime_flags: int = 0  # number compared at the end
     compiled: bool = False  # whether the result is compiled once more for the caller
+    profiled: bool = False  # whether the result is profiled, too, as the program was
 
     @property
     def limited(self) -> bool:
@@ -109,7 +113,9 @@ class Budget:
     @property
     def _end_s(self) -> float:
         compiling_s = self.compiled * (_SAVING_S + self.measured.build_s)
-        return _END_S + _SAVING_S * (self.proofs > 1) + compiling_s
+        profile_s = self.profiled * PROFILE_AGAIN * self.measured.profile_s
+        profile_s *= profile_s <= _PROFILE_PART * self.total_s  # a longer one would cost the search too much
+        return _END_S + _SAVING_S * (self.proofs > 1) + compiling_s + profile_s
 
     @property
     def is_over(self) -> bool:

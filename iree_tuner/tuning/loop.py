@@ -24,7 +24,7 @@ from iree_tuner.spec.check import begin_check
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.spec.grammar import entry_sequences
 from iree_tuner.spec.link import link_specs
-from iree_tuner.tuning.budget import FIRST_S
+from iree_tuner.tuning.budget import FIRST_S, PROFILE_AGAIN
 from iree_tuner.tuning.faults import Blame, EntryCheck, blame, not_checked
 from iree_tuner.tuning.flags import (
     FlagChoice,
@@ -114,13 +114,7 @@ class TuningLoop(Run):
                 read = with_profile(self, read)
                 reads[choice.version] = read
                 tuned.append(self._tuned(read, choice, len(kept), part))
-            if first is not None and (over or self._enough(tuned)):
-                verdict, problem = replace(first, tuned=replace(tuned[0], more=first.tuned.more)), ""
-            else:
-                verdict, problem = self._verdict(tuned, reads)
-                if first is not None and _is_faster(first, verdict):
-                    note = "the first answer is faster than what was found after it"
-                    verdict = replace(first, tuned=replace(tuned[0], more=first.tuned.more), note=note)
+            verdict, problem = self._decided(tuned, reads, first, over=over)
             with self.timeline.stage("verdict"):
                 verdict, against = self._against_earlier(verdict, problem)
             with self.timeline.stage(APART):
@@ -226,12 +220,12 @@ class TuningLoop(Run):
 
     def _tuned(self, read: ReadProgram, choice: FlagChoice, of: int, part: float) -> Tuned:
         further = (untuned(self.lab.target),) if of == 1 and choice.changes else ()
-        earlier = self.earlier is not None
+        again = (self.earlier is not None) + bool(self.proven)  # earlier results, compared with later ones
         more = sum(each.count(read.lab.target, len(further)) for each in self._found.values())
         versions = 2 + min(more, self.budget.versions_at_the_end)
         beside = [pair for each in self._found.values() for pair in each.beside(read.tasks, choice.speedup)]
         read = replace(read, extra=beside)
-        results = tune_workloads(self, read, versions=of * versions + earlier, part=part)
+        results = tune_workloads(self, read, versions=of * versions + again, part=part)
         tuned = Tuned(choice.target, tuple(results), tuple(entries_of(results)), changes=choice.changes)
         return self._checked(tuned, read, further)
 
@@ -278,6 +272,7 @@ class TuningLoop(Run):
             return None
         # Without further flags, and with most changes: later ones have more.
         likely = min(reversed(versions), key=lambda each: len(flags_of(each.changes, [Flags()])))
+        likely = replace(likely, what=f"{likely.what} (first answer)")
         self.versions.begin(likely)
         self.lab.settle()
         return replace(known, more=(likely,)), likely
@@ -309,6 +304,32 @@ class TuningLoop(Run):
         versions = sum(len(each.versions(untuned(self.lab.target))) for each in tuned)
         return self.stop.requested and self.budget.least_verdict_s(versions) > _SOON_S
 
+    def _decided(
+        self, tuned: Sequence[Tuned], reads: Mapping[ProgramVersion, ReadProgram], first: Verdict | None,
+        *, over: bool,
+    ) -> tuple[Verdict, str]:  # fmt: skip
+        """The program's verdict, or the first answer if that is the last; and why nothing was compared."""
+        if first is None:
+            return self._verdict(tuned, reads)
+        answer = replace(first, tuned=replace(tuned[0], more=first.tuned.more))
+        if over or self._enough(tuned):
+            return answer, ""
+        tuned = self._with_first(tuned, first.version)
+        verdict, problem = self._verdict(tuned, reads)
+        again = not problem and any(first.version in each.more for each in tuned)
+        if not again and _is_faster(first, verdict):  # by numbers of different times: the machine may differ
+            answer = replace(answer, note="the first answer is faster than what was found after it")
+            return answer, problem
+        return verdict, problem
+
+    def _with_first(self, tuned: Sequence[Tuned], version: ProgramVersion) -> Sequence[Tuned]:
+        """With the first answer among the versions that are compared in turns, if there is time for it."""
+        versions = 1 + sum(len(each.versions(untuned(self.lab.target))) for each in tuned)
+        known, fits = any(version in each.more for each in tuned), self.budget.versions_at_the_end
+        if known or len(tuned[0].more) >= fits or self.budget.least_verdict_s(versions) > self.budget.left_s:
+            return tuned
+        return [replace(tuned[0], more=(*tuned[0].more, version)), *tuned[1:]]
+
     def _against_earlier(self, verdict: Verdict, problem: str) -> tuple[Verdict, EarlierVerdict | None]:
         """The verdict after a comparison with the earlier result, which is used unless the new one wins."""
         if self.earlier is None:
@@ -337,7 +358,7 @@ class TuningLoop(Run):
         return replace(verdict, found=found if found.ok else verdict.found, earlier=known), ""
 
     def _verdict(
-        self, tuned: list[Tuned], reads: Mapping[ProgramVersion, ReadProgram]
+        self, tuned: Sequence[Tuned], reads: Mapping[ProgramVersion, ReadProgram]
     ) -> tuple[Verdict, str]:
         with self.timeline.stage("verdict"):  # all that is left to compile, at once
             checks = [self._begin_last(each, reads[each.base]) for each in tuned]
@@ -446,10 +467,11 @@ class TuningLoop(Run):
             or (changed and before.method != "hal")
         ):
             return None  # what changes may not be dispatches, which can be timed alone
-        if self.stop.requested or self.budget.left_s < 1.5 * self.budget.measured.profile_s:
+        if self.stop.requested or self.budget.left_s < PROFILE_AGAIN * self.budget.measured.profile_s:
             return None
         with self.timeline.stage("profile"):
-            return profile_of(self, read, self.versions.vmfb(verdict.version))[0]
+            changes = verdict.version.changes if changed else ()
+            return profile_of(self, read, self.versions.vmfb(verdict.version), changes)[0]
 
     def _begin_hitting(self, version: ProgramVersion) -> None:
         """Begin to look which entries reach a dispatch that is left when the changes are made."""
@@ -485,7 +507,7 @@ class TuningLoop(Run):
             bool(verdict.left_out) and not entries, flags=flags,
             flags_alone=verdict.flags_alone, left_out=verdict.left_out, entries=entries,
             choices=tuple(choices), steps=tuple(self.versions.steps), run=self.records.run,
-            changes=others, sources=sources, facts=lab.measurer.facts,
+            changes=others, sources=sources, facts=lab.measurer.facts, options=self.options.recorded,
         )  # fmt: skip
 
 

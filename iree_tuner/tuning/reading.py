@@ -17,7 +17,7 @@ from iree_tuner.tuning.flags import untuned
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Observer
 from iree_tuner.tuning.run import Run
-from iree_tuner.tuning.versions import ProgramVersion
+from iree_tuner.tuning.versions import Change, ProgramVersion
 
 _ROUNDS, _FEW_ROUNDS = 6, 2  # of whole and profiled invocations
 _PROFILE_S, _PROFILE_RUNS = 4.0, 50.0  # of a 1B step on a CPU it was 58 runs, of an 8B step on a GPU 36
@@ -121,9 +121,15 @@ def with_profile(run: Run, read: ReadProgram) -> ReadProgram:
     return replace(read, profile=profile)
 
 
-def profile_of(run: Run, read: ReadProgram, vmfb: bytes) -> tuple[Profile | None, str]:
-    """The profile of a compiled program, or None and why."""
+def profile_of(
+    run: Run, read: ReadProgram, vmfb: bytes, changes: Sequence[Change] = ()
+) -> tuple[Profile | None, str]:
+    """The profile of a compiled program, which may have changes, or None and why."""
     run.watch.working("profiling the program")
+    replaced = dict[str, Sequence[str]]()  # by the code that is called instead
+    for each in changes:
+        code = each.how.split(" ")[0]
+        replaced[code] = (*replaced.get(code, ()), *each.dispatches)
     lab, budget, start = read.lab, run.budget, run.timeline.clock()
     known = run.rooflines is not None and run.rooflines.exists()
     try:
@@ -132,6 +138,7 @@ def profile_of(run: Run, read: ReadProgram, vmfb: bytes) -> tuple[Profile | None
             rounds=_FEW_ROUNDS if budget.limited or not run.profiled else _ROUNDS,
             with_roofline=known or (run.profiled and not budget.is_short),
             tools=Tools(lab.compilers, lab.builder, lab.measurer, lab.cold),
+            method="hal" if changes else None, replaced=replaced or None,
         )  # fmt: skip
     except TunerError as error:
         return None, f"{_NO_PROFILE}: {error}"

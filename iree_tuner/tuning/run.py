@@ -56,8 +56,9 @@ class Run:
         # file of measured rooflines
         self.rooflines = Path(options.db).with_name("rooflines.json") if options.db else None
         self.budget = Budget(
-            options.budget_s or math.inf, self.timeline, lab.jobs, self.stop, compiled=options.compiled
-        )
+            options.budget_s or math.inf, self.timeline, lab.jobs, self.stop, compiled=options.compiled,
+            profiled=self.profiled,
+        )  # fmt: skip
         self.versions = ProgramVersions(
             self.program, self.cases, lab, self.watch, ErrorDepth(), self.budget.measured,
             self.every_source, self.folder,

@@ -58,7 +58,7 @@ class Change:
 
     source: str  # its name (`tuning.source`)
     where: str  # what it replaces, in the source's words; empty for the whole program
-    how: str  # what is chosen, on one line
+    how: str  # what is chosen, on one line; the first word names the code that is called, if there is any
     code: str = ""  # a digest of what `made` puts into the program, where `how` does not say all
     made: object = field(default=None, compare=False, repr=False)  # only the source looks inside
     times: int = field(default=1, compare=False, repr=False)  # how often the program has what it replaces

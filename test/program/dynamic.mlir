@@ -5,9 +5,9 @@
 // RUN: not ls %t.mlir
 // RUN: not %iree_tuner extract %s --dim 2.0=20 2>&1 | FileCheck %s --check-prefix=WRONG
 
-// CHECK: "dispatch": "open{{.*}}_matmul_Dx32x48_f32", {{.*}}"tunable": false, "reason": "its m is known only at run time: set it with --dim 128"
-// CHECK: "dispatch": "bounded{{.*}}_matmul_Dx32x64_f32", {{.*}}"tunable": false, "reason": "its m is known only at run time: set it with --dim 128"
-// CHECK: "dispatch": "reduction{{.*}}_matmul_16x32xD_f32", {{.*}}"tunable": false, "reason": "its loop 2 is known only at run time: set it with --dim 128"
+// CHECK: "dispatch": "open{{.*}}_matmul_Dx32x48_f32", {{.*}}"tunable": false, "reason": "dimension m is dynamic: set it with --dim 128"
+// CHECK: "dispatch": "bounded{{.*}}_matmul_Dx32x64_f32", {{.*}}"tunable": false, "reason": "dimension m is dynamic: set it with --dim 128"
+// CHECK: "dispatch": "reduction{{.*}}_matmul_16x32xD_f32", {{.*}}"tunable": false, "reason": "loop 2 is dynamic: set it with --dim 128"
 
 // SIZED: "tunable": true, {{.*}}"loops": [20, 32, 48], {{.*}}"dynamic": [{"loop": 0, "lower": 0, "upper": null, "multiple": 1}]
 // SIZED: "tunable": false, "reason": "its m cannot be 20: the program says 16 to 4096 in steps of 16"

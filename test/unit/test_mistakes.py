@@ -124,7 +124,7 @@ CASES = {
     "C1": Case(
         "tune dyn.mlir --no-db --effort smoke",
         1,
-        "the program has no dispatches that can be tuned: its m is known only at run time: set it with --dim",
+        "the program has no dispatches that can be tuned: dimension m is dynamic: set it with --dim",
     ),
     "C7, jobs": Case("tune p.mlir --no-db --jobs 1000", 2, "jobs must be from 1 to "),
     "C7, half a job": Case("tune p.mlir --no-db --jobs 1.5", 2, "--jobs must be a whole number, but is 1.5"),

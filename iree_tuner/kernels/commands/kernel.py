@@ -88,15 +88,20 @@ def list_(*, as_json: AsJson = False) -> None:
 
     Example: `iree-tuner kernel list`
     """
-    names = ("kernel", "backend", "description", "missing")
-    listed = table(*names, words=names)
+    names = ("kernel", "backend", "description")
+    listed, lacking = table(*names, words=names), dict[str, list[str]]()
     for each in kernels():
         missing = each.missing()
-        listed.add_row(each.name, each.backend, each.summary, missing)
+        listed.add_row(each.name, each.backend, each.summary)
+        if missing:
+            lacking.setdefault(missing, []).append(each.name)
         if as_json:
             record = {"kernel": each.name, "backend": each.backend}
             print_json({**record, "summary": each.summary, "missing": missing})
-    print_table(answers_to(as_json=as_json), listed)
+    console = answers_to(as_json=as_json)
+    print_table(console, listed)
+    for missing, those in lacking.items():
+        console.print(f"{', '.join(those)}: {missing}", width=console.table_width)
 
 
 @app.command

@@ -81,10 +81,10 @@ _CONFIG: Mapping[str, object] = {
     "view": {"stroke": None},
     "axis": {
         "labelColor": INK, "titleColor": FAINT, "gridColor": LINES, "domainColor": LINES, "tickColor": LINES,
-        "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": 230,
+        "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": 330,
     },
     "legend": {
-        "labelColor": INK, "titleColor": FAINT, "labelFontSize": 12, "titleFontSize": 12, "labelLimit": 260,
+        "labelColor": INK, "titleColor": FAINT, "labelFontSize": 12, "titleFontSize": 12, "labelLimit": 330,
         "titleFontWeight": "normal", "orient": "top", "columns": 3, "symbolOpacity": 1, "gradientOpacity": 1,
     },
     "text": {"fill": INK, "fontSize": 11},

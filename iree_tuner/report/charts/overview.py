@@ -167,8 +167,8 @@ REST = "others"  # no label is like it: labels of workloads have sizes
 
 
 def draw_convergence(report: RunReport) -> Drawing | None:
-    """A line a workload; those with the largest shares have a color of their own."""
-    parts = [each for each in report.workloads if curve(each)][:CURVES]
+    """A line a workload of several trials; those with the largest shares have a color of their own."""
+    parts = [each for each in report.workloads if len(curve(each)) > 1][:CURVES]
     if not parts:
         return None
     rows: list[Row] = []

@@ -11,7 +11,7 @@ from iree_tuner.ops.attention import Attention
 from iree_tuner.ops.check import all_ops, check_op_family, matches
 from iree_tuner.ops.contraction import Contraction
 from iree_tuner.ops.convolution import Convolution
-from iree_tuner.ops.family import dynamic_parts, family, verb, why_refused
+from iree_tuner.ops.family import are_dynamic, dynamic_parts, family, why_refused
 from iree_tuner.ops.generic import Generic
 from iree_tuner.ops.workload import DynamicLoop, from_json, to_json
 
@@ -108,7 +108,8 @@ def test_dynamic_loops_are_described_with_their_bounds(kind):
     workload = workloads(payload)[0]
     assert workload.dynamic == loops
     assert dynamic_parts(workload) == parts
-    assert verb(parts) == ("are" if len(workload.dynamic) > 1 else "is")
+    verb = "are" if len(workload.dynamic) > 1 else "is"
+    assert are_dynamic(parts).endswith(f"{parts} {verb} dynamic")
     assert all(workload.loops[each.loop] == 0 for each in loops)
     again = from_json(json.loads(json.dumps(to_json(workload))))
     assert (again, again.key, hash(again)) == (workload, workload.key, hash(workload))
@@ -142,15 +143,15 @@ def test_an_unbounded_matcher_takes_dynamic_sizes_alone():
 @pytest.mark.parametrize(
     ("payload", "what"),
     [
-        (WEIGHTS, "output channel of linalg.conv_2d_nhwc_hwcf"),
-        (POOLING, "batch of linalg.pooling_nhwc_sum"),
+        (WEIGHTS, "dimension output channel is dynamic in linalg.conv_2d_nhwc_hwcf"),
+        (POOLING, "dimension batch is dynamic in linalg.pooling_nhwc_sum"),
     ],
 )
 def test_other_dynamic_loops_are_refused_by_name(payload, what):
     assert workloads(payload) == []
     module = prepare(payload)
     (reason,) = {why_refused(op) for op in all_ops(module)} - {""}
-    assert reason.startswith(f"{what} is known only at run time; supported are batch and m of contractions")
+    assert reason.startswith(f"{what}; supported are batch and m of contractions")
 
 
 def test_static_sizes_are_no_reason():

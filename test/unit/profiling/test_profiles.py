@@ -14,7 +14,15 @@ from iree_tuner.measure.candidate import Built
 from iree_tuner.measure.timing import Timed
 from iree_tuner.ops.family import family_of
 from iree_tuner.profiling import run as runs
-from iree_tuner.profiling.attribution import Spent, floor_us, quieter, rows_of, spent_in, work_of
+from iree_tuner.profiling.attribution import (
+    Spent,
+    as_changed,
+    floor_us,
+    quieter,
+    rows_of,
+    spent_in,
+    work_of,
+)
 from iree_tuner.profiling.hal_events import BETWEEN, Times
 from iree_tuner.profiling.profile import Profile, ProfileRow, from_json, to_json
 from iree_tuner.profiling.roofline import MemoryLevel, Roofline
@@ -159,6 +167,29 @@ def test_dispatches_of_initializers_have_no_row_and_missing_ones_do(matmul) -> N
     missing = replace(matmul, name="missing")
     (row,) = rows_of({}, [never, missing], 100.0, None)
     assert (row.name, row.time_us, row.note) == ("missing", 0.0, "it did not run")
+
+
+def test_a_changed_program_has_the_rows_of_what_it_replaces(matmul, only_dispatch) -> None:
+    """A kernel stands for the dispatch that it computes, what is left for what it was before."""
+    other = only_dispatch(BATCH_OF_ONE_CONVOLUTION)
+    before = [
+        replace(matmul, name="main_dispatch_0_matmul_f32"),
+        replace(matmul, name="main_dispatch_1_matmul_f32"),
+        replace(other, name="main_dispatch_2_conv_f32"), replace(other, name="main_dispatch_10_conv_f32"),
+        replace(matmul, name="main_dispatch_11_sum"), replace(matmul, name="main_dispatch_12_sum"),
+    ]  # fmt: skip
+    names = (
+        "call_gemm_7a", "main_dispatch_0_matmul_f32", "main_dispatch_3_conv_f32", "main_dispatch_9_conv_f32",
+        "call_both_1", "main_dispatch_4_sum", BETWEEN,
+    )  # fmt: skip
+    replaced = {"gemm_7a": [before[0].name], "both_1": [before[1].name, before[2].name], "no_code": []}
+    found = {
+        each.name: each.workload.key
+        for each in as_changed(dict.fromkeys(names, Spent(1.0, 1.0)), before, replaced)
+    }
+    assert found == {"call_gemm_7a": matmul.workload.key}, "of one convolution there are two now"
+    (left,) = as_changed({names[2]: Spent(1.0, 1.0)}, before, {"both_1": [before[2].name]})
+    assert (left.name, left.calls) == (names[2], before[3].calls)
 
 
 def test_means_of_the_quieter_invocations_count() -> None:

@@ -211,7 +211,7 @@ def test_a_size_that_the_program_computes_is_not_chosen_here(read):
     )
     (dispatch,) = read(values)
     assert not dispatch.tunable
-    assert dispatch.reason == "its loop 0 is computed while the program runs"
+    assert dispatch.reason == "loop 0 is dynamic, computed while the program runs"
 
 
 @pytest.mark.parametrize("kind", ["i32", "tensor<i32>"])
@@ -222,7 +222,7 @@ def test_a_size_that_is_an_input_is_set(read, kind):
             "  %i = arith", "  %n = tensor.extract %t[] : tensor<i32>\n  %i = arith"
         )
     (dispatch,) = read(program)
-    assert dispatch.reason == "its loop 0 is known only at run time: set it with --dim 128"
+    assert dispatch.reason == "loop 0 is dynamic: set it with --dim 128"
     for option in ("24", "0=24"):
         (dispatch,) = read(program, option)
         assert dispatch.workload.loops == (24, 8)
@@ -230,7 +230,7 @@ def test_a_size_that_is_an_input_is_set(read, kind):
 
 def test_a_position_in_a_dispatch_with_an_open_size(read):
     (dispatch,) = read(POSITION_AND_SIZE)
-    assert dispatch.reason == "its loop 0 is known only at run time: set it with --dim 128"
+    assert dispatch.reason == "loop 0 is dynamic: set it with --dim 128"
     (dispatch,) = read(POSITION_AND_SIZE, "24")
     assert dispatch.tunable
     assert dispatch.workload.loops == (24,)
@@ -242,14 +242,14 @@ def test_an_open_size_elsewhere_keeps_no_dispatch_from_being_tuned(read, program
     assert known.tunable
     assert not known.workload.dynamic
     assert not unknown.tunable
-    assert unknown.reason.startswith("its loop 0")
-    assert unknown.reason.endswith("is known only at run time: set it with --dim 128")
+    assert unknown.reason.startswith("loop 0")
+    assert unknown.reason.endswith("is dynamic: set it with --dim 128")
     assert all(each.tunable for each in read(program, "12"))
 
 
 def test_the_size_that_is_missing_always_has_a_name(read):
     (dispatch,) = read(ROW_OF_AN_OPEN_TABLE)
-    assert dispatch.reason == "its input's size is known only at run time: set it with --dim 128"
+    assert dispatch.reason == "an input's size is dynamic: set it with --dim 128"
     (dispatch,) = read(ROW_OF_AN_OPEN_TABLE, "20")
     assert dispatch.workload.loops == (64,)
 

@@ -108,21 +108,31 @@ LOOK = """<script>addEventListener("load", () => setTimeout(() => {
   const every = (where, what) => [...where.querySelectorAll(what)];
   const cut = every(document, ".scroll").filter((each) => each.scrollWidth > each.clientWidth + 1);
   const beyond = (svg) => every(svg, "text").filter((each) => right(each) > right(svg) + 2);
-  const clipped = every(document, "figure svg").flatMap(beyond).map((each) => each.textContent);
+  const data = JSON.stringify(every(document, "figure > script").map((each) => JSON.parse(each.textContent)));
+  const known = (each) => data.includes(JSON.stringify(each.textContent).slice(1, -1));
+  const lines = every(document, "figure svg :is(text:not(:has(tspan)), tspan)");
+  const text = lines.filter((each) => each.textContent.endsWith("…") && !known(each));
+  const clipped = [...every(document, "figure svg").flatMap(beyond), ...text].map((each) => each.textContent);
   const page = getComputedStyle(document.body);
-  root.dataset.seen = JSON.stringify({
-    wide: root.scrollWidth > innerWidth, cut: cut.length, clipped, colors: [page.color, page.backgroundColor],
-  });
+  parent.postMessage({
+    width: innerWidth, wide: root.scrollWidth > innerWidth, cut: cut.length, clipped,
+    colors: [page.color, page.backgroundColor],
+  }, "*");
 }, 3000));</script>"""
+FRAMED = """<!DOCTYPE html><meta name="color-scheme" content="light dark"><iframe src="looked_at.html" style="
+  border: 0; height: 2000px; width: {}px"></iframe><script>
+  addEventListener("message", ({{ data }}) => {{ document.body.dataset.seen = JSON.stringify(data); }});
+</script>"""  # a window of the browser has at least 500 px
 WIDTHS = (420, 1300, 1920)
 
 
 def looked_at(html, folder, width, *, dark=False):
     """Whether a page is wider than the window, which tables and labels are cut, and its colors."""
-    page = folder / "looked_at.html"
-    page.write_text(html.replace("<head>", f"<head>{LOOK}", 1))
+    (folder / "looked_at.html").write_text(html.replace("<head>", f"<head>{LOOK}", 1))
+    page = folder / "framed.html"
+    page.write_text(FRAMED.format(width))
     scheme = (f"--blink-settings=preferredColorScheme={0 if dark else 1}",)
-    seen = visit(page, folder, f"--window-size={width},2000", *scheme)
+    seen = visit(page, folder, "--window-size=2000,2100", *scheme)
     return json.loads(unescape(re.search(r'data-seen="([^"]*)"', seen.page)[1]))
 
 
@@ -133,7 +143,12 @@ def luminance(color):
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("dark", [False, True])
 def test_nothing_is_cut_and_text_is_readable(made, tmp_path, width, dark):
-    seen = looked_at(made.html(), tmp_path, width, dark=dark)
+    check_look(looked_at(made.html(), tmp_path, width, dark=dark), width, dark=dark)
+
+
+def check_look(seen, width, *, dark):
+    """All is within the window, and ink and paper are far apart."""
+    assert seen["width"] == width
     assert (seen["wide"], seen["cut"], seen["clipped"]) == (False, 0, [])
     ink, paper = map(luminance, seen["colors"])
     assert ink - paper > 0.6 if dark else paper - ink > 0.6

@@ -113,6 +113,9 @@ def test_a_curve_has_what_became_better_and_an_end():
         {"trial": 2, "speedup": 1.25}, {"trial": 4, "speedup": 2.0}, {"trial": 6, "speedup": 2.0},
     ]  # fmt: skip
     assert curve(part(point(1, None))) == []
+    assert draw_convergence(replace(EMPTY, workloads=(part(point(1, 0.5)),))) is None, (
+        "one trial is no search"
+    )
 
 
 def test_outcomes_are_counted_by_workload():

@@ -5,6 +5,7 @@ import math
 import re
 from html.parser import HTMLParser
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 from amounts import amount
@@ -29,7 +30,8 @@ from iree_tuner.report.view import ReportedRun, RunReport, Slice, TimeProfile, W
 from iree_tuner.result import TuningResult
 from iree_tuner.store import Store
 from iree_tuner.store.record import Finding, Use, WholeRecord
-from iree_tuner.tuning.result import WorkloadResult
+from iree_tuner.tuning.finals import Final
+from iree_tuner.tuning.result import Competitor, WorkloadResult
 
 
 class Elements(HTMLParser):
@@ -234,9 +236,39 @@ def test_a_run_in_memory_is_shown(cpu):
     assert ("target", str(cpu)) in report.data.conditions
     assert report.data.use.commands == ["a command"], "what is given counts"
     text = "".join(Elements(report.html()).text)
+    assert "On local-task" in text
     assert "was interrupted" in text
     assert "Function main, calls in flight" in text
     assert text.count(NASTY) >= 2
+
+
+def test_candidates_of_kernels_are_counted_and_what_they_replace_is_faster(cpu):
+    """The page has as many candidates as the terminal."""
+    kind = SimpleNamespace(name="mine", size=9, over="")
+    kernel = Competitor(kind, (trial(1), trial(2)), Final(trial(1), COMPARISON, ""))
+    result = WorkloadResult(
+        MadeTask(), 0.75, (trial(3),), 100, competitors=(kernel, kernel), replaced_by="kernel"
+    )
+    found = TuningResult(Program("m.mlir", b""), cpu, [result], None, options={"budget": "90s"}).report()
+    assert found.data.tried == len(result.all_trials) == 5
+    assert [each.kernel for each in found.data.workloads] == ["", "mine"]
+    text = " ".join("".join(Elements(found.html()).text).split())
+    assert "Workloads with a win1of 1; 1 by a kernel" in text
+    assert "iree-tuner tune m.mlir --budget 90s --fresh" in text
+    assert found.data.aside == ()
+
+
+def test_a_result_without_a_profile_is_not_shown_as_profiled():
+    part = Slice("a", 1, 100.0, attainable_us=40.0)
+    report = RunReport(
+        ReportedRun("m"), before=TimeProfile("before", 200.0, [part]), use=Use(["c"], again="tune m --dim 2")
+    )
+    text = " ".join("".join(Elements(Report(report).html()).text).split())
+    assert "before tuning. There was no time for a profile of the result" in text
+    assert "above the roofline, before tuning" in text
+    assert "timeTime in one invocation before tuning" in text
+    assert "beforeTime in" not in text, "a column for both needs both"
+    assert "tune m --dim 2" in text
 
 
 def test_c20_a_part_above_the_roof_is_named_and_times_are_explained():

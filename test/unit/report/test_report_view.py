@@ -85,6 +85,23 @@ def test_all_that_was_kept_is_there(tmp_path):
     assert sum(each.count for each in report.failures) == len(failed) > 0
 
 
+def test_before_and_after_have_one_roofline():
+    """A tuned dispatch that read faster than the probe has raised it."""
+
+    def profile(when, time_us, least_us, speed):
+        row = {"name": "d", "time_us": time_us, "attainable_us": least_us}
+        levels = [{"bytes_per_s": speed}]
+        return {"when": when, "whole_us": 99.0, "rows": [row], "roofline": {"levels": levels}}
+
+    found = [
+        Finding("profile", profile("before", 80.0, 60.0, 1e9)),
+        Finding("profile", profile("after", 20.0, 20.0, 3e9)),
+    ]
+    report = gather(RUN, found, [])
+    assert [each.slices[0].attainable_us for each in (report.before, report.after)] == [20.0, 20.0]
+    assert report.before.roof == report.after.roof
+
+
 def test_a_run_without_findings_is_shown_from_its_trials(store):
     run = store.start_run("model.mlir", {})
     study = store.study(KEY)

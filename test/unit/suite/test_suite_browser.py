@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from amounts import some
 from made_runs import Made, made_run
-from report.test_report_browser import BROWSER, WIDTHS, looked_at, visit
+from report.test_report_browser import BROWSER, WIDTHS, check_look, looked_at, visit
 
 from iree_tuner.suite.pages.course import changes_page, history_page
 from iree_tuner.suite.pages.run_page import run_page
@@ -42,9 +42,9 @@ def test_all_charts_are_drawn(tmp_path, name, flags):
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", PAGES)
-def test_nothing_is_cut(tmp_path, name, width):
-    seen = looked_at(PAGES[name](), tmp_path, width)
-    assert (seen["wide"], seen["cut"], seen["clipped"]) == (False, 0, [])
+def test_nothing_is_cut_and_text_is_readable(tmp_path, name, width):
+    dark = width != WIDTHS[-1]
+    check_look(looked_at(PAGES[name](), tmp_path, width, dark=dark), width, dark=dark)
 
 
 @pytest.mark.parametrize(("typed", "shown"), [("torch", 12), ("MATMUL.*f32.* torch", None), ("(", 0)])

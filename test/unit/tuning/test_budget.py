@@ -3,7 +3,7 @@ simulated clock.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import assume, given
@@ -201,6 +201,13 @@ def test_the_result_is_compiled_within_the_budget():
         for compiled in (False, True)
     ]
     assert until[0] - until[1] >= 10.0
+
+
+@pytest.mark.parametrize(("profile_s", "kept_s"), [(4.0, 6.0), (5.0, 0.0)])
+def test_a_profile_of_the_result_has_its_time(profile_s, kept_s):
+    plain = budget(90.0, profile_s=profile_s)
+    profiled = replace(plain, profiled=True)
+    assert plain.search_until(2, 3) - profiled.search_until(2, 3) == pytest.approx(1.1 * kept_s)
 
 
 def test_a_profile_that_would_take_too_long_is_left_out():
