@@ -1,4 +1,4 @@
-"""What a program has in a tensor of one element, where no host reads it.
+"""Positions and conditions that are in tensors, where no host reads them.
 
 The compiler takes the offsets of a slice on the host, and scalars that a body uses. If these are in a tensor,
 such as the position of a token in a cache or a condition, the device's memory is read back in the middle of a
@@ -33,7 +33,7 @@ _MOST_OPS = 64
 
 
 def find_read_back(blocks: Sequence[OpsOfBlock]) -> list[Site]:
-    """What the host would read back for ops in blocks, in program order."""
+    """The ops of blocks for which the host would read memory back, in program order."""
     found: list[Site | None] = []
     for block in blocks:
         for op in block.ops:
