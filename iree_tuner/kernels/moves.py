@@ -107,11 +107,12 @@ def is_elementwise(op: ir.Operation) -> bool:
     *body, last = op.regions[0].blocks[0].operations
     if any(each in captured(op) for each in last.operation.operands):
         return False  # all elements are equal: constants can be moved to an op, but not to a terminator
-    return all(
-        each.operation.name == "linalg.index"
-        or (each.operation.name.startswith(_PURE) and each.operation.name not in _TRAPS)
-        for each in body
-    )
+    return all(each.operation.name == "linalg.index" or is_pure(each.operation) for each in body)
+
+
+def is_pure(op: ir.Operation) -> bool:
+    """Whether an op computes scalars of scalars, and never traps."""
+    return op.name.startswith(_PURE) and op.name not in _TRAPS
 
 
 def is_scalar_constant(value: ir.Value) -> bool:

@@ -17,18 +17,12 @@ from iree.compiler.dialects import arith, func, tensor
 from iree_tuner.compiler.context import walk
 from iree_tuner.compiler.linalg import IndexOp, collapse, elementwise, expand
 from iree_tuner.kernels.epilogue import producer
-from iree_tuner.kernels.moves import CONSTANT, INSERT, SLICE, is_static, numbers
+from iree_tuner.kernels.moves import INSERT, SLICE, is_pure, is_static, numbers
 from iree_tuner.kernels.site import Site, copy_ops
 from iree_tuner.kernels.split_sums import OpsOfBlock, site_of_ops
 
 _EXTRACT, _GENERIC = "tensor.extract", "linalg.generic"
 _SCATTER, _YIELD = "iree_linalg_ext.scatter", "iree_linalg_ext.yield"
-_ON_PLACES = (
-    CONSTANT, "arith.index_cast", "arith.index_castui", "arith.maxsi", "arith.minsi", "arith.maxui",
-    "arith.minui", "arith.addi", "arith.subi", "arith.muli", "arith.extsi", "arith.extui", "arith.trunci",
-    "arith.cmpi", "arith.select",
-)  # fmt: skip
-"""Scalar ops that compute a position of others, and never trap."""
 _MOST_OPS = 64
 
 
@@ -88,7 +82,7 @@ def _scalars(values: Sequence[ir.Value], block: OpsOfBlock) -> list[ir.Operation
         op = producer(waiting.pop())
         if op in found:
             continue
-        known = op is not None and op in block.place and op.name in (_EXTRACT, *_ON_PLACES)
+        known = op is not None and op in block.place and (op.name == _EXTRACT or is_pure(op))
         if op is None or not known or len(found) == _MOST_OPS or (op.name == _EXTRACT and not is_static(op)):
             return []
         found.add(op)

@@ -88,13 +88,32 @@ func.func @main(%x: tensor<5x7xf16>, %y: tensor<5x7xf16>, %at: tensor<i32>) -> t
 """One of two arrays, by a condition: `jnp.where` with a scalar, which `jnp.var` has, too."""
 
 
-def test_bodies_read_scalars_themselves(tmp_path) -> None:
-    (site,) = found_by(find_read_back, CHOSEN)
+SCALED = """
+func.func @main(%x: tensor<5x7xf16>, %y: tensor<5x7xf16>, %at: tensor<i32>) -> tensor<5x7xf16> {
+  %number = tensor.extract %at[] : tensor<i32>
+  %wide = arith.sitofp %number : i32 to f16
+  %half = arith.constant 0.5 : f16
+  %by = arith.mulf %wide, %half : f16
+  %empty = tensor.empty() : tensor<5x7xf16>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]} ins(%x : tensor<5x7xf16>) outs(%empty : tensor<5x7xf16>) {
+  ^bb0(%in: f16, %out: f16):
+    %0 = arith.mulf %in, %by : f16
+    linalg.yield %0 : f16
+  } -> tensor<5x7xf16>
+  return %r : tensor<5x7xf16>
+}"""
+"""Times a number that is computed of one in a tensor."""
+
+
+@pytest.mark.parametrize("text", [CHOSEN, SCALED])
+def test_bodies_read_scalars_themselves(text: str, tmp_path) -> None:
+    (site,) = found_by(find_read_back, text)
     path = tmp_path / "kernels.mlir"
     save_kernel_spec([(site, FusedOps().make(site.problem))], "unit", new_context(), path)
     flags = (f"{SPEC_FLAG}={path}",)
-    assert [reads_back(CHOSEN, HOST, each) for each in ((), flags)] == [1, 0]
-    own, other = loaded(CHOSEN), loaded(CHOSEN, flags)
+    assert [reads_back(text, HOST, each) for each in ((), flags)] == [1, 0]
+    own, other = loaded(text), loaded(text, flags)
     x, y = np.random.default_rng(0).standard_normal((2, 5, 7)).astype(np.float16)
     for at in (-1, 2, 3, 9):
         given = [x, y, np.array(at, np.int32)]
