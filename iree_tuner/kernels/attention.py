@@ -367,7 +367,10 @@ class _Attention:
             if before is None:
                 return None
             names, op = before, producer(value)
-        return None if op is None else (op, names)
+        if op is None:
+            return None
+        apart = replace(self, atoms=self.atoms.copy())  # a summand may be computed of other products
+        return None if None in apart.queries_and_keys(op, names) else (op, names)
 
     def _biased(self, op: ir.Operation, names: Names) -> tuple[ir.Operation, Names] | None:
         """The product behind an addition: one summand is the product, the other one a bias."""

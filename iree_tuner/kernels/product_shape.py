@@ -184,8 +184,7 @@ def product_shape(problem: Problem) -> ProductShape | None:
         long = [each for each in loops[role] if sizes[each] > 1]
         own[role] = sorted([each for each in long if each != half], key=steps.__getitem__, reverse=True)
     own["n"] = [*([] if half is None else [half]), *own["n"]]
-    computed = _computed(nest_of, arrays, sizes, own)
-    if computed is None:
+    if (computed := _computed(nest_of, arrays, sizes, own)) is None:
         return None
     placed = [steps for array, steps in arrays.items() if array not in computed]
     groups = {role: runs_of(own[role], sizes, placed) for role in ROLES}
@@ -195,8 +194,8 @@ def product_shape(problem: Problem) -> ProductShape | None:
         array: {role: tuple(steps.get(each, 0) for each in inner[role]) for role in ROLES}
         for array, steps in arrays.items()
     }
-    of_each = 4 if "f32" in operand_types(problem) else 2
-    return ProductShape(sized, steps_of, sources, half is not None, computed, of_each)
+    wide = "f32" in operand_types(problem)
+    return ProductShape(sized, steps_of, sources, half is not None, computed, 4 if wide else 2)
 
 
 def operand_types(problem: Problem) -> tuple[str, str]:
