@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -38,6 +40,15 @@ _ATTENTION = ("iree_linalg_ext.attention", "iree_linalg_ext.online_attention")
 _TERMINATORS = ("linalg.yield", "iree_linalg_ext.yield", "func.return")
 
 
+@dataclass(frozen=True)
+class _Body:
+    """A linalg op's body: what it gets, what is done for each of its ops in turn, and what it yields."""
+
+    arguments: list[ir.Value]
+    steps: list[Callable[[], None]]
+    results: list[ir.Value]
+
+
 class Interpreter:
     """One run of one function.
 
@@ -53,6 +64,7 @@ class Interpreter:
         self._values: dict[ir.Value, Value] = {}
         self._spent = 0
         self._loops: Loops | None = None
+        self._bodies: dict[ir.Block, _Body] = {}
 
     def run(self, function: ir.Operation) -> None:
         """Evaluate a function's ops in order. Raises UnsupportedError."""
@@ -67,7 +79,8 @@ class Interpreter:
         if name in self._HANDLERS:
             self._HANDLERS[name](self, op)
         elif scalars.knows(name):
-            self._set(op, scalars.evaluate(op, [self._get(operand) for operand in op.operands]))
+            found = scalars.evaluate(scalars.read(op), [self._get(operand) for operand in op.operands])
+            self._set(op, found)
         elif name in _SHAPES:
             self._set(op, _SHAPES[name](op, self._get_constant))
         elif name in _PASSED_ON:
@@ -89,14 +102,34 @@ class Interpreter:
             self._values[target][...] = to_memory(value, ElementType.of(target.type))
 
     def _body(self, block: ir.Block, arguments: Sequence[Value], loops: Loops) -> list[Value]:
+        if block not in self._bodies:
+            self._bodies[block] = self._read(block)
+        body = self._bodies[block]
         outer, self._loops = self._loops, loops
-        self._values.update(zip(block.arguments, arguments, strict=True))
-        for op in block.operations:
-            self._evaluate(op.operation)
-            if op.operation.name in _TERMINATORS:
-                self._loops = outer
-                return [self._get(operand) for operand in op.operation.operands]
+        self._values.update(zip(body.arguments, arguments, strict=True))
+        for step in body.steps:
+            step()
+        self._loops = outer
+        return [self._get(each) for each in body.results]
+
+    def _read(self, block: ir.Block) -> _Body:
+        """A body's ops, whose IR is read once for all steps of a reduction."""
+        steps: list[Callable[[], None]] = []
+        for each in block.operations:
+            op = each.operation
+            if op.name in _TERMINATORS:
+                return _Body(list(block.arguments), steps, list(op.operands))
+            known = scalars.knows(op.name) and op.name not in self._HANDLERS
+            steps.append(self._scalar(op) if known else partial(self._evaluate, op))
         raise UnsupportedError("a body without a terminator")
+
+    def _scalar(self, op: ir.Operation) -> Callable[[], None]:
+        scalar, operands, result = scalars.read(op), list(op.operands), op.results[0]
+
+        def step() -> None:
+            self._values[result] = scalars.evaluate(scalar, [self._values[each] for each in operands])
+
+        return step
 
     def _spend(self, work: int) -> None:
         self._spent += work

@@ -199,12 +199,40 @@ def knows(name: str) -> bool:
     return name.startswith(("arith.", "math."))
 
 
-def evaluate(op: ir.Operation, operands: Sequence[Value]) -> Value:
-    """The value of an op. Raises UnsupportedError."""
+@dataclass(frozen=True)
+class Scalar:
+    """An op as it is evaluated: once for each step of a reduction, so that its IR is read before.
+
+    Attributes:
+        kind: the type of its result.
+        source: that of its first operand.
+        predicate: of a comparison.
+        constant: the value of a constant.
+    """
+
+    name: str
+    kind: ElementType
+    source: ElementType
+    predicate: int = 0
+    constant: Value | None = None
+
+
+def read(op: ir.Operation) -> Scalar:
+    """An op that `knows` has. Raises UnsupportedError."""
     name, kind = op.name, ElementType.of(op.results[0].type)
+    source = ElementType.of(op.operands[0].type) if len(op.operands) else kind
+    compares = name in ("arith.cmpf", "arith.cmpi")
+    predicate = ir.IntegerAttr(op.attributes["predicate"]).value if compares else 0
+    value = constant(op.attributes["value"]) if name == "arith.constant" else None
+    return Scalar(name, kind, source, predicate, value)
+
+
+def evaluate(op: Scalar, operands: Sequence[Value]) -> Value:
+    """The value of an op. Raises UnsupportedError."""
+    if op.constant is not None:
+        return op.constant
+    name, kind = op.name, op.kind
     with np.errstate(all="ignore"):
-        if name == "arith.constant":
-            return constant(op.attributes["value"])
         if name in _FLOAT_BINARY:
             return _of_few_bits(_FLOAT_BINARY[name](operands[0], operands[1]), kind)
         if name in _FLOAT_UNARY:
@@ -225,11 +253,11 @@ def evaluate(op: ir.Operation, operands: Sequence[Value]) -> Value:
             return np.where(operands[0] != 0, operands[1], operands[2])
         if name in ("arith.cmpf", "arith.cmpi"):
             return _compare(op, operands)
-        return _convert(op, operands[0], kind)
+        return _convert(op, operands[0])
 
 
-def _convert(op: ir.Operation, value: Value, kind: ElementType) -> Value:
-    source = ElementType.of(op.operands[0].type) if len(op.operands) else kind
+def _convert(op: Scalar, value: Value) -> Value:
+    kind, source = op.kind, op.source
     match op.name:
         case "arith.extf":
             return value
@@ -268,9 +296,8 @@ def _to_integer(value: Value, bits: int) -> Value:
     return wrap(np.clip(whole, -(2.0**62), 2.0**62).astype(np.int64), bits)
 
 
-def _compare(op: ir.Operation, operands: Sequence[Value]) -> Value:
-    predicate = ir.IntegerAttr(op.attributes["predicate"]).value
-    kind = ElementType.of(op.operands[0].type)
+def _compare(op: Scalar, operands: Sequence[Value]) -> Value:
+    predicate, kind = op.predicate, op.source
     if not kind.is_float:
         if predicate < 6:
             found = _COMPARE[predicate](*(_signed(each, kind) for each in operands))

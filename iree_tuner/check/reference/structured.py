@@ -62,9 +62,9 @@ class Loops:
         shape[axis] = self.sizes[loop]
         return np.arange(self.sizes[loop]).reshape(shape)
 
-    def is_step(self, loop: int) -> bool:
-        """Whether it is a reduction loop."""
-        return loop in self._at
+    def step(self, loops: Sequence[int]) -> tuple[int, ...]:
+        """Where these reduction loops are."""
+        return tuple(self._at[loop] for loop in loops)
 
     def value(self, expression: ir.AffineExpr) -> Value:
         """An index expression at all points of the current step."""
@@ -91,11 +91,11 @@ def evaluate(
     sources = operands[:inits]
     states = _initial(loops, maps[inits:], operands[inits:])
     block = op.regions[0].blocks[0]
+    fetch = [_reader(loops, each, source) for each, source in zip(maps, sources, strict=False)]
     with np.errstate(all="ignore"):
         for step in loops.steps():
             loops.at(step)
-            values = [_fetch(loops, each, source) for each, source in zip(maps, sources, strict=False)]
-            states = body(block, [*values, *states], loops)
+            states = body(block, [*(read() for read in fetch), *states], loops)
     return [
         _store(loops, indexing_map, state, init)
         for indexing_map, state, init in zip(maps[inits:], states, operands[inits:], strict=True)
@@ -126,21 +126,23 @@ def _initial(loops: Loops, maps: Sequence[ir.AffineMap], inits: Sequence[Value])
     for each in maps:
         if not set(IndexingMap.of(each).loops).isdisjoint(loops.reduction):
             raise UnsupportedError(f"a result indexed by a reduction: {each}")
-    return [_fetch(loops, each, init) for each, init in zip(maps, inits, strict=True)]
+    return [_reader(loops, each, init)() for each, init in zip(maps, inits, strict=True)]
 
 
-def _fetch(loops: Loops, indexing_map: ir.AffineMap, operand: Value) -> Value:
+def _reader(loops: Loops, indexing_map: ir.AffineMap, operand: Value) -> Callable[[], Value]:
+    """What gives an operand's values at the step where the loops are."""
     if not operand.ndim:
-        return operand
+        return lambda: operand
     access = IndexingMap.of(indexing_map)
     if not access.is_permutation:
-        return operand[tuple(loops.value(expression) for expression in indexing_map.results)]
+        places = list(indexing_map.results)
+        return lambda: operand[tuple(loops.value(each) for each in places)]
     # Each dimension is a loop: a view, without a copy.
-    free = [loop for loop in access.loops if not loops.is_step(loop)]
-    step = tuple(int(loops.index(loop)) if loops.is_step(loop) else slice(None) for loop in access.loops)
-    order = sorted(range(len(free)), key=free.__getitem__)
+    steps = [loop for loop in access.loops if loop in loops.reduction]
+    free = sorted(loop for loop in access.loops if loop not in steps)
+    turned = operand.transpose([access.loops.index(loop) for loop in (*steps, *free)])
     shape = [loops.sizes[loop] if loop in free else 1 for loop in loops.parallel]
-    return operand[step].transpose(order).reshape(shape)
+    return lambda: turned[(*loops.step(steps), ...)].reshape(shape)
 
 
 def _store(loops: Loops, indexing_map: ir.AffineMap, state: Value, init: Value) -> Value:

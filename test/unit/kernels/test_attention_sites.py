@@ -29,8 +29,9 @@ KERNEL = TritonAttention()
 needs_triton = pytest.mark.skipif(bool(KERNEL.missing()), reason=KERNEL.missing())
 
 
+@cache
 def found(text: str):
-    """The attention in a program, None where there is none."""
+    """The attention in a program, None where there is none; several tests ask for the same one's."""
     places = find_here(text.encode(), "p.mlir", HOST).places
     sites = [place.sites[-1] for place in places if is_attention(place.sites[-1].problem.workload)]
     assert len(sites) <= 1

@@ -363,7 +363,12 @@ def test_those_of_pytorch_compute_the_same(element: str, widths, bias: bool, fou
         .integers(-4, 5, (2, 5, 24))
         .astype({"f16": np.float16, "f32": np.float32}[element])
     )
-    equal(results(text, [x], flags), results(text, [x]))
+    sums = x.astype(np.float64).sum(-1)[..., None]
+    wanted = [
+        np.repeat((number + 0.5) * (sums + bias), width, -1)
+        for number, width in enumerate(widths.values(), 1)
+    ]
+    equal(results(text, [x], flags), wanted)
 
 
 def test_one_row_of_large_weights_is_not_joined_on_the_host() -> None:

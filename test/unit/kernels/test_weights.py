@@ -7,6 +7,7 @@ import numpy as np
 import numpy_triton
 import pytest
 from after_abi import found_by, results_of_all
+from amounts import some
 from weights_given import WEIGHTS, arrays_of, computed_site, wanted
 
 from iree_tuner.kernels import split_sums
@@ -41,9 +42,18 @@ def test_the_program_and_the_op_alone_compute_the_weights_that_are_found() -> No
             assert np.abs(got - expected).max() < 1e-2 * np.abs(expected).max(), name
 
 
+SMALL, LARGE = [(4, 16), (8, 2)], [(16, 64), (32, 256)]
+TILED = [(name, *tile) for tile in LARGE for name in WEIGHTS]
+TILED += [
+    (name, *tile)
+    for tile, names in zip(SMALL, (some(WEIGHTS, 4), some(WEIGHTS, 5)), strict=True)
+    for name in names
+]
+"""Small tiles are many, and of each the same is written: by default some weights have them."""
+
+
 @pytest.mark.usefixtures("numpy_as_triton")
-@pytest.mark.parametrize("name", WEIGHTS)
-@pytest.mark.parametrize(("bn", "bk"), [(16, 64), (4, 16), (32, 256), (8, 2)])
+@pytest.mark.parametrize(("name", "bn", "bk"), TILED)
 def test_weights_are_computed_for_each_tile(name: str, bn: int, bk: int) -> None:
     problem = computed_site(name).problem
     shape = product_shape(problem)

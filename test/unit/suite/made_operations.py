@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -49,7 +50,7 @@ class Made(Operation):
 
     @property
     def result(self) -> TensorType:
-        return TensorType(expected(self, arrays(self)).shape, CASES[self.case].out)
+        return TensorType(_result_shape(self), CASES[self.case].out)
 
     @property
     def flops(self) -> float:
@@ -109,31 +110,39 @@ LINE = {"image": (9,), "kernel": (3,), "strides": (2,), "padding": (2,), "dilati
 
 
 def layer_by_definition(layer: ConvLayer, lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
-    """A convolution or a gradient of one, one product after the other; batch and channels come first."""
-    batch = len(lhs)
-    of_weights = layer.direction == "weights"
-    count, channels = (lhs.shape[1], rhs.shape[1] // layer.groups) if of_weights else rhs.shape[:2]
-    shapes = {
-        "forward": (batch, count, *layer.results),
-        "data": (batch, channels * layer.groups, *layer.image),
-        "weights": (count, channels, *layer.kernel),
+    """A convolution or a gradient of one, one element of a filter after the other; channels come second."""
+    groups, made = layer.groups, layer.direction
+    parts = {"forward": "image filters", "data": "result filters", "weights": "result image"}[made].split()
+    # Channels of images and results, and filters, as so many groups of some each.
+    given = {
+        part: each.reshape(groups, -1, *each.shape[1:])
+        if part == "filters"
+        else each.reshape(len(each), groups, -1, *each.shape[2:])
+        for part, each in zip(parts, (lhs, rhs), strict=True)
     }
-    total = np.zeros(shapes[layer.direction])
-    for n, k, *o in np.ndindex(batch, count, *layer.results):
-        for c, *r in np.ndindex(channels, *layer.kernel):
+    if made == "forward":
+        shape = (len(lhs), groups, len(rhs) // groups, *layer.results)
+    elif made == "data":
+        shape = (len(lhs), groups, rhs.shape[1], *layer.image)
+    else:
+        shape = (groups, lhs.shape[1] // groups, rhs.shape[1] // groups, *layer.kernel)
+    total = np.zeros(shape)
+    for o in np.ndindex(*layer.results):
+        for r in np.ndindex(*layer.kernel):
             steps = zip(o, layer.strides, r, layer.dilations, layer.padding, strict=True)
-            at = [x * stride + y * dilation - pad for x, stride, y, dilation, pad in steps]
+            at = tuple(x * stride + y * dilation - pad for x, stride, y, dilation, pad in steps)
             if any(not 0 <= x < size for x, size in zip(at, layer.image, strict=True)):
                 continue
-            of_image = (n, k // (count // layer.groups) * channels + c, *at)
-            of_filters, of_result = (k, c, *r), (n, k, *o)
-            if layer.direction == "forward":
-                total[of_result] += lhs[of_image] * rhs[of_filters]
-            elif layer.direction == "data":
-                total[of_image] += lhs[of_result] * rhs[of_filters]
+            image, filters, result = ((..., *place) for place in (at, r, o))
+            if made == "forward":
+                total[result] += np.einsum("ngc,gfc->ngf", given["image"][image], given["filters"][filters])
+            elif made == "data":
+                total[image] += np.einsum("ngf,gfc->ngc", given["result"][result], given["filters"][filters])
             else:
-                total[of_filters] += lhs[of_result] * rhs[of_image]
-    return total
+                total[filters] += np.einsum("ngf,ngc->gfc", given["result"][result], given["image"][image])
+    if made == "weights":
+        return total.reshape(-1, *shape[2:])
+    return total.reshape(shape[0], -1, *shape[3:])
 
 
 def arrays(operation: Operation) -> list[np.ndarray]:
@@ -141,6 +150,11 @@ def arrays(operation: Operation) -> list[np.ndarray]:
     rng = np.random.default_rng([*operation.name.encode()])
     seed = 0 if operation.positive else 1
     return [random_values(each.shape, each.element_type, seed, rng) for each in operation.inputs]
+
+
+@cache
+def _result_shape(operation: Made) -> tuple[int, ...]:
+    return expected(operation, arrays(operation)).shape
 
 
 def magnitudes(operation: Made, inputs: Sequence[np.ndarray]) -> np.ndarray | None:
