@@ -130,7 +130,7 @@ def _initial(loops: Loops, maps: Sequence[ir.AffineMap], inits: Sequence[Value])
 
 
 def _reader(loops: Loops, indexing_map: ir.AffineMap, operand: Value) -> Callable[[], Value]:
-    """What gives an operand's values at the step where the loops are."""
+    """A function that gives an operand's values at the step where the loops are."""
     if not operand.ndim:
         return lambda: operand
     access = IndexingMap.of(indexing_map)
