@@ -97,7 +97,7 @@ app = App(
 
 
 _MOST_NEAR = 3
-"""Number of near misses to show per dispatch. A spec for many matmuls nearly hits every other matmul."""
+"""Number of near misses to show per dispatch. A spec for many matmuls nearly matches every other matmul."""
 
 Output = Annotated[
     Path,
@@ -185,7 +185,7 @@ def check(
     /,
     *,
     program: Annotated[
-        Path | None, Parameter(help="Also list what each matcher hits or nearly hits in this program.")
+        Path | None, Parameter(help="Also list what each matcher matches or nearly matches in this program.")
     ] = None,
     target: TargetName = None,
     device: Device = None,
@@ -343,7 +343,7 @@ def _show_check(spec: Path, found: ProgramCheck, problems: list[SpecProblem]) ->
     lines: list[str] = []
     for each in found.matchers:
         where = ", ".join(hit.dispatch for hit in each.hits or ())
-        lines.append(f"@{each.matcher} hits {each.count}{': ' if where else ''}{where}")
+        lines.append(f"@{each.matcher} matches {each.count}{': ' if where else ''}{where}")
     for dispatch in found.dispatches:
         lines.extend(_dispatch_lines(dispatch, found))
     lines.extend(f"error: {spec}: {problem}" for problem in problems)
@@ -355,7 +355,7 @@ def _show_check(spec: Path, found: ProgramCheck, problems: list[SpecProblem]) ->
 def _dispatch_lines(dispatch: str, found: ProgramCheck) -> list[str]:
     """Describe which matchers hit a dispatch, and the near misses of matchers and dispatches without a hit.
 
-    The list of near misses is shortened, but keeps the nearest miss of each matcher that hits nothing.
+    The list of near misses is shortened, but keeps the nearest miss of each matcher that matches nothing.
     """
     matchers = _matchers_of(dispatch, found)
     idle = {each.matcher for each in found.matchers if not each.hits}
@@ -366,13 +366,13 @@ def _dispatch_lines(dispatch: str, found: ProgramCheck) -> list[str]:
         miss for number, miss in enumerate(misses) if number < _MOST_NEAR or nearest.get(miss.matcher) is miss
     ]
     lines = [
-        f"  @{miss.matcher} nearly hits {dispatch} ({miss.op}): {miss.reason}{_condition(miss)}"
+        f"  @{miss.matcher} nearly matches {dispatch} ({miss.op}): {miss.reason}{_condition(miss)}"
         for miss in shown
     ]
     left_out = len(misses) - len(shown)
     more = [f"  and {left_out} more (--json lists all)"] if left_out else []
-    hit = " and ".join(f"@{matcher}" for matcher in matchers) or "no matcher"
-    return [f"{dispatch} is hit by {hit}", *lines, *more]
+    hit = " and ".join(f"@{matcher}" for matcher in matchers)
+    return [f"{dispatch} is matched by {hit}" if hit else f"{dispatch} is not matched", *lines, *more]
 
 
 def _condition(miss: NearMiss) -> str:

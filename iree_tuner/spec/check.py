@@ -96,8 +96,8 @@ def check_against_program(
     place, so that matchers that fight over one dispatch are seen before the compiler gives up on them.
     Without `workers`, one is started and stopped.
 
-    With `near`, if a matcher hits nothing, or nothing hits a dispatch, it is compiled once more, up to the
-    spec, and the first condition that fails of each matcher that nearly hits a dispatch is found.
+    With `near`, if a matcher matches nothing, or nothing hits a dispatch, it is compiled once more, up to the
+    spec, and the first condition that fails of each matcher that nearly matches a dispatch is found.
 
     Raises CompileError if the program does not compile even when nothing is configured, TunerError if the
     compiler crashed or did not come back.
@@ -215,7 +215,7 @@ def _problems_of(matchers: Sequence[MatcherHits]) -> Iterator[SpecProblem]:
         if found.hits is None:
             yield SpecProblem("unknown", "passes no op to its action, so its hits are unknown", found.matcher)
         elif not found.hits:
-            yield SpecProblem("hits_nothing", "hits no dispatch of the program", found.matcher)
+            yield SpecProblem("hits_nothing", "matches no dispatch of the program", found.matcher)
     owners: dict[str, list[str]] = {}
     for found in matchers:
         for hit in found.hits or ():

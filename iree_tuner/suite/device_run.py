@@ -464,7 +464,7 @@ class DeviceRun:
         for backend in self.plan.backends:
             missing = self.device.libraries[backend.name].missing
             refused = missing or backend.refuses(item.operation, self.device.place.uri)
-            problem = ("missing" if missing else "cannot", refused) if refused else None
+            problem = ("missing" if missing else "skipped", refused) if refused else None
             entrants.append(Entrant(backend, problem=problem))
         return [each for each in entrants if self._wanted(item, each)]
 

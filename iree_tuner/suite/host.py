@@ -116,7 +116,7 @@ def load_here(backend: Backend, job: Job, expected: str, magnitudes: str, slot: 
     if why := backend.missing(job.device):
         raise BackendError("missing", why)
     if why := backend.refuses(job.operation, job.device):
-        raise BackendError("cannot", why)
+        raise BackendError("skipped", why)
     with _told():
         background_load = _background_load(backend, job) if job.conditions.background_load_s else None
         running = [backend.load(job) for _ in range(job.conditions.streams)]
@@ -189,7 +189,7 @@ def _told() -> Generator[None]:
     except BackendError:
         raise
     except CannotError as error:
-        raise BackendError("cannot", str(error)) from None
+        raise BackendError("skipped", str(error)) from None
     except ImportError as error:
         raise BackendError("missing", first_line(error)) from None
     except Exception as error:

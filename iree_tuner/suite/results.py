@@ -50,7 +50,7 @@ class RunFacts:
 
 
 Verification = Literal["SUCCESS", "FAILED", "NOT VERIFIED"]
-State = Literal["ok", "failed", "cannot", "missing", "lost"]
+State = Literal["ok", "failed", "skipped", "missing", "lost"]
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Row:
     configuration: str = ""
     device: str = ""
     device_name: str = ""  # as the device reports it
-    # `ok`: it runs; `failed`: it does not compile or run, or its results are wrong; `cannot`: the back end
+    # `ok`: it runs; `failed`: it does not compile or run, or its results are wrong; `skipped`: the back end
     # cannot do it; `missing`: it is not there; `lost`: the device has gone
     state: State = "ok"
     verification: Verification = "NOT VERIFIED"  # of the results against the reference
@@ -116,8 +116,11 @@ def to_json(row: Row) -> dict[str, Any]:
 
 
 def from_json(data: Mapping[str, Any]) -> Row:
-    """The inverse of `to_json`; unknown keys are left out. Raises ValueError for other data."""
-    return msgspec.convert(data, Row)
+    """The inverse of `to_json`; unknown keys are left out. Raises ValueError for other data.
+
+    Until 2026-11 `skipped` was called `cannot`.
+    """
+    return msgspec.convert({**data, "state": "skipped"} if data.get("state") == "cannot" else data, Row)
 
 
 FACTS, ROWS = "run.json", "rows.jsonl"

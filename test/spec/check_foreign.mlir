@@ -35,6 +35,6 @@ module @theirs attributes {transform.with_named_sequence} {
 // CHECK-DAG: @match_again: never fires: matches what @match_matmul matches, which comes first
 // CHECK-DAG: @left_over: nothing uses this sequence
 // CHECK-DAG: @apply: sets 'compilation_inof', which the compiler does not read
-// CHECK-DAG: @match_again: hits no dispatch of the program
+// CHECK-DAG: @match_again: matches no dispatch of the program
 // CHECK-DAG: @match_fill and @match_matmul configure dispatch mm_dispatch_0, which accepts one configuration
 // CHECK-DAG: the compiler rejects the configured program: {{.*}}multiple ops within dispatch trying to set the translation info

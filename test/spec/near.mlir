@@ -68,19 +68,19 @@ module @near attributes {transform.with_named_sequence} {
   }
 }
 
-// CHECK: @match_fill hits one: rows_dispatch_0
-// CHECK: @match_k hits none
-// CHECK: mm_dispatch_0 is hit by no matcher
-// CHECK-NEXT: {{^}}  @match_fill nearly hits mm_dispatch_0 (linalg.fill): type of operand 1: tensor<256x512xf32>, expected tensor<512xf32> [transform.iree.match.cast_compatible_type, line 23]
-// CHECK-NEXT: {{^}}  @match_columns nearly hits mm_dispatch_0 (linalg.matmul): dim 1 of operand 1: 512, expected a multiple of 48 [transform.iree.match.dim_is_multiple_of, line 38]
-// CHECK-NEXT: {{^}}  @match_k nearly hits mm_dispatch_0 (linalg.matmul): size of k: 128, expected 256 [transform.iree.match.dims_equal, line 28]
-// CHECK-NEXT: {{^}}  @match_f16 nearly hits mm_dispatch_0 (linalg.matmul): element type of lhs: f32, expected f16 [transform.iree.match.contraction, line 16]
-// CHECK-NEXT: conv_dispatch_0 is hit by no matcher
-// CHECK: rows_dispatch_0 is hit by @match_fill
-// CHECK-NEXT: {{^}}  @match_columns nearly hits rows_dispatch_0 (linalg.generic): rank of operand 1: 1, expected more than 1
-// CHECK-NEXT: {{^}}  @match_rows nearly hits rows_dispatch_0 (linalg.generic): body of linalg.generic: %3: f32 = arith.maximumf %2, %1 {fastmath = #arith.fastmath<none>}, expected %3: f32 = arith.addf %2, %1 {fastmath = #arith.fastmath<none>} [transform.iree.match.cast_compatible_dag_from_root, line 42]
-// CHECK-NEXT: attention_dispatch_0 is hit by no matcher
-// CHECK: error: {{.*}}near.mlir: @match_k: hits no dispatch of the program
+// CHECK: @match_fill matches one: rows_dispatch_0
+// CHECK: @match_k matches none
+// CHECK: mm_dispatch_0 is not matched
+// CHECK-NEXT: {{^}}  @match_fill nearly matches mm_dispatch_0 (linalg.fill): type of operand 1: tensor<256x512xf32>, expected tensor<512xf32> [transform.iree.match.cast_compatible_type, line 23]
+// CHECK-NEXT: {{^}}  @match_columns nearly matches mm_dispatch_0 (linalg.matmul): dim 1 of operand 1: 512, expected a multiple of 48 [transform.iree.match.dim_is_multiple_of, line 38]
+// CHECK-NEXT: {{^}}  @match_k nearly matches mm_dispatch_0 (linalg.matmul): size of k: 128, expected 256 [transform.iree.match.dims_equal, line 28]
+// CHECK-NEXT: {{^}}  @match_f16 nearly matches mm_dispatch_0 (linalg.matmul): element type of lhs: f32, expected f16 [transform.iree.match.contraction, line 16]
+// CHECK-NEXT: conv_dispatch_0 is not matched
+// CHECK: rows_dispatch_0 is matched by @match_fill
+// CHECK-NEXT: {{^}}  @match_columns nearly matches rows_dispatch_0 (linalg.generic): rank of operand 1: 1, expected more than 1
+// CHECK-NEXT: {{^}}  @match_rows nearly matches rows_dispatch_0 (linalg.generic): body of linalg.generic: %3: f32 = arith.maximumf %2, %1 {fastmath = #arith.fastmath<none>}, expected %3: f32 = arith.addf %2, %1 {fastmath = #arith.fastmath<none>} [transform.iree.match.cast_compatible_dag_from_root, line 42]
+// CHECK-NEXT: attention_dispatch_0 is not matched
+// CHECK: error: {{.*}}near.mlir: @match_k: matches no dispatch of the program
 
 // JSON: {"matcher": "match_fill", "hits": "one", "dispatches": [{"dispatch": "rows_dispatch_0",
 // JSON: {"problem": "hits_nothing", "where": "match_k",
@@ -89,5 +89,5 @@ module @near attributes {transform.with_named_sequence} {
 // JSON-SAME: "kind": "element_type"
 // JSON: {"dispatch": "rows_dispatch_0", "matchers": ["match_fill"], "near": [
 
-// GPU: @match_k nearly hits mm_dispatch_0 (linalg.generic): size of k: 128, expected 256
+// GPU: @match_k nearly matches mm_dispatch_0 (linalg.generic): size of k: 128, expected 256
 // GPU: {{^}}  and 1 more (--json lists all)

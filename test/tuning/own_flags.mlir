@@ -30,8 +30,8 @@
 // TUNED: "program": "{{.*}}own_flags.mlir"
 // COMPILED: "--iree-opt-level=O1"
 // STUDIES: "workload": "matmul_128x64x128_f32_f32_f32"
-// MISSES: hits none
-// HITS: hits one: mm_dispatch_0
+// MISSES: matches none
+// HITS: matches one: mm_dispatch_0
 // STRICT: 1 of 1 matchers hit
 // RAN: "shape": [96, 64]
 // UNKNOWN: error: the compiler rejects these flags: {{.*}}no-such-flag

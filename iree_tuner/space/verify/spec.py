@@ -171,7 +171,7 @@ def verify_spec(
             return verify_spec(spec, target, name=name, program=program, workers=own)
     found = pairs(spec)
     reasons: dict[int, str] = {}
-    missed = "its matcher hits no dispatch of the program"
+    missed = "its matcher matches no dispatch of the program"
     if program is None:
         data, reasons = stand_in(found, spec.context)
         program, missed = Program(f"<ops of {name}>", data), _NO_HIT_ALONE

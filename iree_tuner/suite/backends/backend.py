@@ -109,7 +109,7 @@ class Backend(Protocol):
         ...
 
 
-Failure = Literal["cannot", "failed", "lost", "missing"]
+Failure = Literal["skipped", "failed", "lost", "missing"]
 """As `row.State` has them."""
 
 

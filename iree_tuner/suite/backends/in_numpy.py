@@ -122,7 +122,8 @@ def _check_blas(*factors: Values) -> None:
     """Raise CannotError for types that BLAS does not multiply, and NumPy multiplies with loops of its own."""
     for each in factors:
         if each.dtype not in _BLAS or each.dtype != factors[0].dtype:
-            raise CannotError(f"NumPy has no fast product of {each.dtype}: BLAS supports float32 and float64")
+            element_type = f"{each.dtype.kind}{8 * each.dtype.itemsize}"
+            raise CannotError(f"no fast {element_type} matmul: BLAS supports f32 and f64")
 
 
 def saturated(x: Values, dtype: np.dtype[Any]) -> Values:

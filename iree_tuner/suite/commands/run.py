@@ -226,7 +226,7 @@ class SuiteProgress:
     def measured(self, row: Row) -> None:
         if self._as_json:
             print_json(to_json(row))
-        style = {"failed": "red", "lost": "red", "missing": "yellow", "cannot": "yellow"}.get(row.state)
+        style = {"failed": "red", "lost": "red", "missing": "yellow", "skipped": "yellow"}.get(row.state)
         self._console.print("\n".join(self._form(row)), style=style, soft_wrap=True)
 
     def done(self, operation: str) -> None:

@@ -22,6 +22,6 @@ with Workers(1) as workers:
                 problems.append(f"@{pair.matcher} does not say what it is worth")
         program = (examples / path.name.replace(".spec", "")).read_bytes()
         found = check_against_program(module, program, parse_target("llvm-cpu:host"), workers=workers)
-        # A matcher that hits nothing, and configurations that get lost, are problems on any CPU.
+        # A matcher that matches nothing, and configurations that get lost, are problems on any CPU.
         problems += [str(problem) for problem in found.problems]
         print(f"{path.name}: {'ok' if not problems else 'problem: ' + '; '.join(problems)}")

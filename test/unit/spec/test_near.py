@@ -112,7 +112,7 @@ def test_the_line_of_a_condition_in_a_helper(look):
 
 
 def test_nothing_is_looked_for_where_all_hits(look):
-    """Each of two matchers nearly hits what the other hits."""
+    """Each of two matchers nearly matches what the other hits."""
     matmul, attention = BASES["contraction"], BASES["attention"]
     halves = {"small": matmul, "large": matmul.replace("[256]", "[512]")}
     program = two_matmuls(256, 512)

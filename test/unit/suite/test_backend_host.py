@@ -138,7 +138,7 @@ def test_a_wrong_result_is_told_and_not_timed(backend, message, host, job, want)
 @pytest.mark.parametrize(
     ("how", "state", "message"),
     [
-        ("cannot", "cannot", "it has no kernel for this"),
+        ("cannot", "skipped", "it has no kernel for this"),
         ("error", "failed", "RuntimeError: first line"),
         ("long", "failed", "ValueError: xxx"),
         ("silent", "failed", "KeyError"),
@@ -176,7 +176,7 @@ def test_after_a_failure_the_process_is_another_one_and_after_a_refusal_it_is_no
 
     first = pid()
     for backend, state, same in (
-        (Failing(how="cannot"), "cannot", True), (Missing(), "missing", True), (Refusing(), "cannot", True),
+        (Failing(how="cannot"), "skipped", True), (Missing(), "missing", True), (Refusing(), "skipped", True),
         (Failing(how="error"), "failed", False),
     ):  # fmt: skip
         one.backend = backend
@@ -207,8 +207,8 @@ def test_what_is_not_loaded_cannot_be_sampled(host):
 def test_errors_can_be_sent():
     import pickle
 
-    again = pickle.loads(pickle.dumps(BackendError("cannot", "no kernel")))
-    assert (again.state, again.message, str(again)) == ("cannot", "no kernel", "no kernel")
+    again = pickle.loads(pickle.dumps(BackendError("skipped", "no kernel")))
+    assert (again.state, again.message, str(again)) == ("skipped", "no kernel", "no kernel")
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="no affinity on this system")

@@ -103,7 +103,7 @@ def run(*rows, **more):
         (row(), row("failed"), "BROKEN"),
         (row(), row("lost"), "BROKEN"),
         (row("failed"), row("failed"), None),
-        (row("cannot"), row("failed"), None),
+        (row("skipped"), row("failed"), None),
         (row(), row(time_us=None, interval_us=None), "AMBIGUOUS"),
     ],
 )

@@ -21,7 +21,7 @@ times = st.floats(1e-3, 1e9)
 ends = st.none() | st.tuples(times, times)
 rows = st.builds(
     Row, texts, texts, st.dictionaries(texts, st.integers() | texts), texts, texts, texts, texts,
-    st.sampled_from(["ok", "failed", "cannot", "missing", "lost"]), st.just("SUCCESS"), texts,
+    st.sampled_from(["ok", "failed", "skipped", "missing", "lost"]), st.just("SUCCESS"), texts,
     st.none() | times, ends, flops=times, bytes=times, speedup=st.none() | times, speedup_interval=ends,
     change=st.none() | times, change_interval=ends, worst_error=st.none() | times, at=times,
 )  # fmt: skip

@@ -82,8 +82,8 @@ def test_each_operation_is_verified_timed_and_judged(plan: SuitePlan) -> None:
 
 FAKES = {
     Fake("absent", absent="fake is not installed: pip install fake"): ("missing", "pip install fake"),
-    Fake("refuses", refused="it has no f32"): ("cannot", "it has no f32"),
-    Fake("cannot", does="cannot"): ("cannot", "it has no such product"),
+    Fake("refuses", refused="it has no f32"): ("skipped", "it has no f32"),
+    Fake("cannot", does="cannot"): ("skipped", "it has no such product"),
     Fake("dies", does="dies", on=ITEMS[0].operation.name): ("failed", "exit"),
     Fake("raises", does="raises"): ("failed", "out of luck"),
     Fake("wrong", does="wrong"): ("failed", "wrong results: at ["),

@@ -194,12 +194,12 @@ def test_a_roofline_that_is_none_is_told():
 
 def test_reasons_are_grouped_and_failures_come_first():
     rows = (
-        *(row("numpy", operation=name, state="cannot", message="no f16") for name in "abc"),
+        *(row("numpy", operation=name, state="skipped", message="no f16") for name in "abc"),
         row(operation="a", state="failed", message="wrong"), row("torch", state="missing"), row("jax"),
     )  # fmt: skip
     found = [(each.state, each.backend, each.message, each.operations) for each in not_ok(rows)]
     assert found == [
-        ("failed", "iree", "wrong", ("a",)), ("cannot", "numpy", "no f16", ("a", "b", "c")),
+        ("failed", "iree", "wrong", ("a",)), ("skipped", "numpy", "no f16", ("a", "b", "c")),
         ("missing", "torch", "", ("a",)),
     ]  # fmt: skip
 

@@ -249,7 +249,7 @@ def test_an_earlier_result_that_was_not_compared_stays(tmp_path, capsys, monkeyp
     ],
 )
 def test_a_spec_on_the_disk_is_measured_with_what_is_new(tmp_path, capsys, monkeypatch, broken, states):
-    """One that does not compile, or hits nothing, counts as none."""
+    """One that does not compile, or matches nothing, counts as none."""
     monkeypatch.chdir(tmp_path)
     Path("v.mlir").write_text(VECMAT)
     before = FULL_SPEC.replace(*broken) if broken[0] else FULL_SPEC

@@ -171,7 +171,7 @@ def test_where_no_time_is_left_for_a_search_the_first_answer_is_the_last(monkeyp
 
 @pytest.mark.parametrize(("ratio", "state"), [(1.0, "kept"), (2.0, "beaten")])
 def test_a_first_answer_that_is_the_last_meets_an_earlier_result(monkeypatch, tmp_path, ratio, state):
-    """`ratio` is that of the speeds; the program is compiled with the earlier spec, which hits nothing."""
+    """`ratio` is that of the speeds; the program is compiled with the earlier spec, which matches nothing."""
     compared = []
 
     def compare(self, against, others, look, rival=None):
