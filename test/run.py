@@ -24,7 +24,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import product
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -218,7 +217,7 @@ for output; do :; done
 folder=${{output%/*}}
 kept={kept}/$(echo "$*" | sed "s|$folder||g" | cat - "$folder"/*.[ch] | sha256sum | cut -c1-32)
 if [ ! -e "$kept" ]; then
-  {compiler} -include {header} "$@" || exit
+  {compiler} "$@" || exit
   cp "$output" "$kept.$$" && mv "$kept.$$" "$kept"
   exit
 fi
@@ -227,32 +226,18 @@ cp "$kept" "$output"
 
 
 def c_compiler(folder: Path) -> dict[str, str]:
-    """CC, as a script that compiles a kernel once, with the intrinsics' header precompiled: half the time.
-
-    gcc reads the header itself where flags are others than here.
-    """
+    """CC, as a script that compiles a kernel once, and a folder for the intrinsics' precompiled headers."""
     sys.path.insert(0, str(ROOT))
     if not (ROOT / "iree_tuner" / "kernels").exists():  # the core alone (core.py)
         return {}
     from iree_tuner.kernels import c_code
 
-    compiler, header, script = c_code.compiler(), folder / "intrinsics.h", folder / "gcc"
+    compiler, script = c_code.compiler(), folder / "gcc"
     if platform.machine() != "x86_64" or not (compiler and c_code.compiler_version().startswith("gcc")):
         return {}
-    header.write_text("#include <immintrin.h>\n")
-    made = folder / "intrinsics.h.gch"
-    made.mkdir()
-    ways = product(([], [c_code.EXACT]), ([], ["-mno-avx512f"]))
-    flags = [compiler, str(header), *c_code._FLAGS, *c_code.MACHINE]
-    processes = [
-        subprocess.Popen([*flags, *exact, *narrow, "-o", str(made / str(number))])
-        for number, (exact, narrow) in enumerate(ways)
-    ]
-    if sum(process.wait() for process in processes):
-        return {}
-    script.write_text(C_COMPILER.format(compiler=compiler, header=header, kept=folder))
+    script.write_text(C_COMPILER.format(compiler=compiler, kept=folder))
     script.chmod(0o755)
-    return {"CC": str(script)}
+    return {"CC": str(script), "XDG_CACHE_HOME": str(folder)}
 
 
 def report_coverage(files: dict[str, noted_lines.Covered]) -> None:

@@ -173,7 +173,8 @@ def compiled(
             text = (resources.files("iree_tuner.kernels.code") / each).read_bytes()
             (Path(folder) / each).write_bytes(text)
         output = Path(folder) / "kernel.o"
-        command = [compiler(), *_FLAGS, *flags, *machine, *defined, "-c", str(Path(folder) / source)]
+        always = *_FLAGS, *flags, *machine
+        command = [compiler(), *always, *intrinsics(*always), *defined, "-c", str(Path(folder) / source)]
         command += ["-o", str(output)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
@@ -183,6 +184,30 @@ def compiled(
             first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip())
             raise KernelError(f"the C compiler rejected {source}: {first}")
         return Code("object", entry, output.read_bytes(), launch, knobs=dict(knobs), takes_worker=True)
+
+
+@cache
+def intrinsics(*flags: str) -> tuple[str, ...]:
+    """Flags to read the header of intrinsics as gcc has precompiled it with other flags.
+
+    That takes a third of a compilation's time. It is in the user's cache; where it cannot be, there are none.
+    """
+    if platform.machine() != "x86_64" or not compiler_version().startswith("gcc"):
+        return ()
+    own = hashlib.sha256(repr((compiler_version(), lanes(), flags)).encode()).hexdigest()[:16]
+    try:
+        home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        header = Path(home) / "iree_tuner" / own / "intrinsics.h"
+        made, fresh = header.with_name(f"{header.name}.gch"), header.with_name(f"{os.getpid()}.gch")
+        if not made.exists():
+            header.parent.mkdir(parents=True, exist_ok=True)
+            header.write_text("#include <immintrin.h>\n")
+            command = [compiler(), *flags, "-x", "c-header", str(header), "-o", str(fresh)]
+            subprocess.run(command, capture_output=True, timeout=_TIMEOUT_S, check=True)
+            fresh.replace(made)
+    except (OSError, RuntimeError, subprocess.SubprocessError):  # no home, no room, or no such header
+        return ()
+    return "-include", str(header)
 
 
 EXACT = "-ffp-contract=off"

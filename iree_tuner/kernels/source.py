@@ -177,6 +177,7 @@ class Competitors(Found):
         norms, joint_norms: chains and kernels of norms (`norms_in`), of `own` and with joint products.
         most: trials of each kernel on a problem.
         made: versions of the program with kernels, so far.
+        codes: the code of variants for the program, so far.
     """
 
     outlook: Outlook
@@ -188,6 +189,9 @@ class Competitors(Found):
     joint_norms: Chosen = ()
     most: float = math.inf
     made: list[ProgramVersion] = field(default_factory=list[ProgramVersion])
+    codes: dict[tuple[Target, Site, _Pick], Code] = field(
+        default_factory=dict[tuple[Target, Site, "_Pick"], Code]
+    )
 
     def prepared(self, run: Run) -> Competitors:
         return find_competitors(self, run.dispatches, run.lab, run.records)
@@ -218,7 +222,7 @@ class Competitors(Found):
         wins, near = _chosen(results, 1.0), _chosen(results, NEARLY)
         more = {**self._unjudged(results, target, proven), **near}
         picked = {"kernels": wins, "more kernels": more if len(more) > len(wins) else {}}
-        found = _made({name: picks for name, picks in picked.items() if picks}, target, lab)
+        found = self._made({name: picks for name, picks in picked.items() if picks}, target, lab)
         own = {site for _, site, _ in self.own.pairs}
         choices = {name: [each for each in chosen if each[0] in own] for name, chosen in found.items()}
         choices = {name: chosen for name, chosen in choices.items() if chosen}
@@ -229,6 +233,24 @@ class Competitors(Found):
             rest = self.joint_norms or chains_in(self.own.rewritten)
             choices["joint products"] = [*self.own.joint, *kept, *rest]
         return choices
+
+    def _made(
+        self, choices: Mapping[str, Mapping[Site, _Pick]], target: Target, lab: Lab
+    ) -> dict[str, list[tuple[Site, Code]]]:
+        """The code of each choice's variants, also for packed constants. Variants that fail are left out."""
+        submit, known = lab.compilers.submit, self.codes
+        making = {
+            (target, site, pick): submit(code_here, pick.kernel, site.problem, target, pick.knobs, pick.code)
+            for picks in choices.values()
+            for site, pick in picks.items()
+            if (target, site, pick) not in known
+        }
+        found = ((key, _result(future)) for key, future in making.items())
+        known.update((key, code) for key, code in found if code is not None)
+        return {
+            name: [(site, code) for site, pick in picks.items() if (code := known.get((target, site, pick)))]
+            for name, picks in choices.items()
+        }
 
     def _unjudged(
         self, results: Sequence[WorkloadResult], target: Target, proven: Collection[Site]
@@ -391,23 +413,6 @@ def _chosen(results: Sequence[WorkloadResult], least: float) -> dict[Site, _Pick
             if wins and speedup > best.get(site, (0.0,))[0]:
                 best[site] = speedup, _Pick(kind.kernel, Assignment.of(code.knobs), code)
     return {site: pick for site, (_, pick) in best.items()}
-
-
-def _made(
-    choices: Mapping[str, Mapping[Site, _Pick]], target: Target, lab: Lab
-) -> dict[str, list[tuple[Site, Code]]]:
-    """The code of each choice's variants, also for packed constants. Variants that fail are left out."""
-    submit = lab.compilers.submit
-    making = {
-        (site, pick): submit(code_here, pick.kernel, site.problem, target, pick.knobs, pick.code)
-        for picks in choices.values()
-        for site, pick in picks.items()
-    }
-    codes = {key: _result(future) for key, future in making.items()}
-    return {
-        name: [(site, code) for site, pick in picks.items() if isinstance(code := codes[site, pick], Code)]
-        for name, picks in choices.items()
-    }
 
 
 def code_here(kernel: Kernel, problem: Problem, target: Target, knobs: Knobs, code: Code | None) -> Code:

@@ -34,7 +34,7 @@ _FINALS_PART, _ROUNDS_PART, _ROUNDS_S = 0.08, 0.03, 1.5
 _MOST_FINALS_S, _MOST_VERDICT_S = 60.0, 60.0
 _END_S = 1.0
 """To write everything down and stop the workers."""
-_SAVING_S = 3.0
+_SAVING_S = 1.5
 """To write changes of sources, too: a worker is started for their target."""
 
 LEAST_FINAL_S = 0.75
@@ -46,7 +46,7 @@ _LEAST_VERDICT_S = 2.0
 FIRST_S, _FIRST_PART = 1.0, 0.06
 """Of rounds for the first answer, in seconds; the most part of the budget for it."""
 _LONG_CHECK_S, _MOST_FIRST_PART = 3.0, 0.25
-_LITTLE_S, _SHORT_FIRST_PART = 6.0, 0.4  # where a search could try little, and this tries most
+_LITTLE_S, _SHORT_FIRST_PART = 10.0, 0.4  # where a search could try little, and this tries most
 _BASELINES_PART = 0.3
 _COLD_CHECK_S = 0.5
 _LEAST_ROUNDS_S = 0.5
@@ -76,6 +76,8 @@ class MeasuredTimes:
     parts_check_s: float = 0.0  # to check the program's dispatches alone: used until the others are known
     parts_bytes: float = 0.0  # read and written by its dispatches in one invocation
     profile_s: float = 0.0  # of the last profile
+    # to choose the changes of all sources once, and to make their code: `build_s` is used until that is known
+    choices_s: float = 0.0
 
 
 @dataclass
@@ -87,7 +89,7 @@ class Budget:
     jobs: int
     stop: StopRequest  # after a request, every step is as short as possible
     measured: MeasuredTimes = field(default_factory=MeasuredTimes)  # times of the program
-    proofs: int = 1  # number of specs that the run checks
+    sources: int = 0  # number of them that may change the program
     runtime_flags: int = 0  # number compared at the end
     compiled: bool = False  # whether the result is compiled once more for the caller
     profiled: bool = False  # whether the result is profiled, too, as the program was
@@ -115,13 +117,17 @@ class Budget:
         compiling_s = self.compiled * (_SAVING_S + self.measured.build_s)
         profile_s = self.profiled * PROFILE_AGAIN * self.measured.profile_s
         profile_s *= profile_s <= _PROFILE_PART * self.total_s  # a longer one would cost the search too much
-        return _END_S + _SAVING_S * (self.proofs > 1) + compiling_s + profile_s
+        return _END_S + _SAVING_S * (self.sources > 0) + compiling_s + profile_s
 
     @property
     def is_over(self) -> bool:
         """Whether there is no time for a search of a tenth, and for the least verdict after it."""
-        least_s = self.least_verdict_s(1) + self.proof_s + self._end_s
-        return self.limited and self.left_s - least_s < _WORTH_A_SEARCH * self.total_s
+        return self.limited and self._before_the_least_s < _WORTH_A_SEARCH * self.total_s
+
+    @property
+    def _before_the_least_s(self) -> float:
+        """The time until the least verdict has to begin."""
+        return self.left_s - (self.least_verdict_s(1) + self.proof_s + self._end_s)
 
     @property
     def _check_s(self) -> float:
@@ -157,7 +163,8 @@ class Budget:
 
     def baselines_until(self) -> float:
         """When no more defaults are measured before the search, if nothing says which ones matter."""
-        return self.timeline.clock() + _BASELINES_PART * self.total_s
+        spare_s = self._before_the_least_s - _WORTH_A_SEARCH * self.total_s if self.limited else math.inf
+        return self.timeline.clock() + min(_BASELINES_PART * self.total_s, spare_s)
 
     def may_be_cold(self, on_host: bool) -> bool:
         """Whether the next check may be much shorter: drivers keep what they compile at the first one."""
@@ -234,8 +241,12 @@ class Budget:
 
     @property
     def proof_s(self) -> float:
-        """To check what a spec matches: the program is compiled half the way, with kernels once more."""
-        return self.proofs * 0.6 * self.measured.build_s
+        """To check what the spec matches, for which the program is compiled half the way.
+
+        Also to choose what sources change; what is left for the spec then is checked during the comparison.
+        """
+        choices_s = (self.measured.choices_s or self.measured.build_s) if self.sources else 0.0
+        return 0.6 * self.measured.build_s + choices_s
 
     @property
     def _runtime_s(self) -> float:

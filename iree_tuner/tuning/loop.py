@@ -213,7 +213,7 @@ class TuningLoop(Run):
                 self.competing.setdefault(kind.workload, []).append((kind, most))
             for note in found.notes:
                 self.watch.noted(note)
-            self.budget.proofs += found.applies  # compared, and proven, with them too
+            self.budget.sources += found.applies
             if not found.applies:
                 notes.append(f"no {source.noun} applies to the program")
         return notes
@@ -246,10 +246,12 @@ class TuningLoop(Run):
         tried = (each.trials or any(other.trials for other in each.competitors) for each in tuned.results)
         if self.stop.requested and not any(tried):
             return ()
+        begun = self.timeline.clock()
         with self.timeline.stage("other candidates"):
             found = [
                 version for each in self._found.values() for version in each.versions(self, tuned, further)
             ]
+        self.budget.measured.choices_s = self.timeline.clock() - begun
         return tuple(found[-self.budget.versions_at_the_end :])  # the last ones have most changes
 
     def _known(self, read: ReadProgram, choice: FlagChoice) -> Tuned:
