@@ -28,6 +28,7 @@ from iree_tuner.kernels.shapes import (
     body_of,
     choice_of,
     factor_of,
+    reducer,
     softmaxed,
     starts_with,
     uniform,
@@ -597,7 +598,7 @@ def _between(inputs: Sequence[ir.Value], last: ir.Operation) -> tuple[ir.Operati
 
     def visit(op: ir.Operation) -> bool:
         for value in (*op.operands, *captured(op)):
-            before = producer(value)
+            before = reducer(value)
             if value in inputs or before in found:
                 continue
             if before is None or before.block != last.block or len(found) > _MOST_OPS or not visit(before):

@@ -255,17 +255,18 @@ def reduction_of(op: ir.Operation, size: int) -> tuple[str, float] | None:
         return None
     maps = indexing_maps(op)
     last = shape_of(op.operands[0].type)[-1:]
-    if not all(each.is_projected_permutation for each in maps) or last != (size,):
-        return None
     read, written = map(_loops_of, maps)
+    if None in read or len(set(read)) < len(read) or last != (size,):
+        return None
     step, start = combined_by(op), start_of(op)
     if step not in REDUCTIONS or start is None:
         return None
-    return (step, start) if written == read[:-1] else None
+    return (step, start) if [each for each in written if each is not None] == read[:-1] else None
 
 
-def _loops_of(map_: ir.AffineMap) -> list[int]:
-    return [ir.AffineDimExpr(each).position for each in map_.results]
+def _loops_of(map_: ir.AffineMap) -> list[int | None]:
+    """The loop of each result of a map; None for a constant, the index into a dimension of size 1."""
+    return [each.position if isinstance(each, ir.AffineDimExpr) else None for each in map_.results]
 
 
 def plan_of(ops: Collection[ir.Operation], result: ir.Value, *, rows: bool = False) -> FusedPlan:

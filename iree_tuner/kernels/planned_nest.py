@@ -22,6 +22,8 @@ _Where = tuple[int, ...]
 ROUNDED = frozenset({"arith.addf", "arith.subf", "arith.mulf", "arith.divf", "arith.truncf"})
 """Scalar ops whose results are rounded."""
 
+_POWER, _LARGEST_EXPONENT = "math.fpowi", 4
+
 COMPARISON, OF_INTEGERS = COMPARISONS = "arith.cmpf", "arith.cmpi"
 """The scalar ops whose terms have the number of a predicate as their value."""
 
@@ -183,11 +185,25 @@ class _Nest:
             if step.name == "linalg.index":
                 known[step.result] = self._place(at[ir.IntegerAttr(step.attributes["dim"]).value])
                 continue
+            if step.name == _POWER:
+                known[step.result] = self._power(known[step.operands[0]], step)
+                continue
             operands = tuple(known[each] if each in known else self._constant(each) for each in step.operands)
             value = step.attributes["predicate"] if step.name in COMPARISONS else None
             number = float(ir.IntegerAttr(value).value) if value is not None else 0.0
             known[step.result] = self._add(FormulaTerm(step.name, _element(step.result), operands, number))
         return known[last.operands[0]]
+
+    def _power(self, term: int, step: ir.Operation) -> int:
+        """A power with a small exponent, as products."""
+        op = producer(step.operands[1])
+        exponent = None if op is None else op.attributes["value"]
+        if not isinstance(exponent, ir.IntegerAttr) or not 1 <= exponent.value <= _LARGEST_EXPONENT:
+            raise NotIndexableError("a power with an exponent that is not small")
+        found = term
+        for _ in range(exponent.value - 1):
+            found = self._add(FormulaTerm("arith.mulf", _element(step.result), (found, term)))
+        return found
 
     def _add(self, term: FormulaTerm) -> int:
         self.terms.append(term)

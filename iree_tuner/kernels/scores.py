@@ -20,7 +20,7 @@ from iree_tuner.kernels.moved import RESHAPES, LoopSum, Names, NotIndexableError
 from iree_tuner.kernels.moves import EMPTY, is_elementwise, is_source
 from iree_tuner.kernels.nest import LoopPart, Nest, common_parts
 from iree_tuner.kernels.planned_nest import nest_of
-from iree_tuner.kernels.shapes import HIDDEN, body_of, moved_by
+from iree_tuner.kernels.shapes import CASTS, HIDDEN, body_of, moved_by, rounded
 from iree_tuner.ops.dag import captured
 from iree_tuner.ops.element_type import ElementType
 
@@ -187,6 +187,7 @@ class _Walk:
         for step in steps:
             numbers = [fixed[each] if each in fixed else _number(each) for each in step.operands]
             known[step.result] = _step(step.name, [known.get(each, 0.0) for each in step.operands], numbers)
+            fixed[step.result] = rounded(numbers[0], step.result.type) if step.name in CASTS else None
         return known.get(last.operands[0], 0.0)
 
 

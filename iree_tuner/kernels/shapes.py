@@ -6,13 +6,14 @@ import math
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
+import numpy as np
 from iree.compiler import ir
 
-from iree_tuner.compiler.linalg import access
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.kernel import Problem, View
 from iree_tuner.ops.attention import is_attention
 from iree_tuner.ops.convolution import is_convolution
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.structure import indexing_maps
 from iree_tuner.ops.workload import Workload
@@ -21,6 +22,7 @@ _LOWEST = -1e30  # a maximum starts from this or less
 HIDDEN = -1e4
 """Scores of this or less have no weight in a softmax."""
 
+CASTS = {"arith.truncf", "arith.extf"}
 _REPEATING = ("linalg.fill", "linalg.broadcast", "tensor.expand_shape", "tensor.collapse_shape")
 
 
@@ -111,16 +113,30 @@ def copies(op: ir.Operation) -> bool:
 
 def factor_of(op: ir.Operation) -> tuple[ir.Value, float] | None:
     """The value that an elementwise op multiplies by a constant, and the constant; None for other ops."""
-    name = body_of(op)
-    if name not in ("arith.mulf", "arith.divf"):
+    if op.name != "linalg.generic" or len(op.regions[0].blocks[0].operations) < 2:
         return None
-    first, second = (outside(op, each) for each in op.regions[0].blocks[0].operations[0].operands)
-    number = uniform(second)
-    if name == "arith.mulf" and number is None:
-        first, number = second, uniform(first)
+    *casts, step, _ = (each.operation for each in op.regions[0].blocks[0].operations)
+    alike = all(each == ir.AffineMap.get_identity(each.n_dims) for each in indexing_maps(op))
+    only_casts = {each.name for each in casts} <= CASTS
+    if not alike or step.name not in ("arith.mulf", "arith.divf") or not only_casts:
+        return None
+    known: dict[ir.Value, float | None] = {each: uniform(outside(op, each)) for each in step.operands}
+    for cast in casts:
+        known[cast.result] = rounded(uniform(outside(op, cast.operands[0])), cast.result.type)
+    first, second = step.operands
+    number = known[second]
+    if step.name == "arith.mulf" and number is None:
+        first, number = second, known[first]
+    first = outside(op, first)
     if not number or not isinstance(first.type, ir.RankedTensorType):
         return None
-    return first, number if name == "arith.mulf" else 1.0 / number
+    return first, number if step.name == "arith.mulf" else 1.0 / number
+
+
+def rounded(number: float | None, kind: ir.Type) -> float | None:
+    """A number as a scalar of this type, by name; None for an unknown number, and for other types."""
+    dtype = ElementType.of(kind).dtype if number is not None and isinstance(kind, ir.FloatType) else None
+    return None if dtype is None or number is None else float(np.asarray(number, dtype))
 
 
 def outside(op: ir.Operation, value: ir.Value) -> ir.Value:
@@ -167,16 +183,17 @@ def _over(op: ir.Operation, name: str, keys: int, reduction: str, start: float) 
     if maps[0] != whole or maps[2] != whole:
         return None
     value, reduced, place = op.operands[0], op.operands[1], _dimensions(maps[1])
-    while (made := producer(reduced)) is not None and (before := _read_at(made, place)) is not None:
+    while (made := reducer(reduced)) is not None and (before := _read_at(made, place)) is not None:
         reduced, place = made.operands[0], before
     others = [each for each in range(whole.n_dims) if each != keys]
-    if made is None or made.name != "linalg.generic" or place != others or combined_by(made) != reduction:
+    if made is None or made.name != "linalg.generic" or combined_by(made) != reduction:
         return None
     wide = producer(made.operands[0])
     same = made.operands[0] == value
     same |= wide is not None and body_of(wide) == "arith.extf" and wide.operands[0] == value
-    right = list(indexing_maps(made)) == [whole, access(whole.n_dims, others)] and starts_with(made, start)
-    return value if same and right else None
+    read, written, *_ = indexing_maps(made)  # the result may have a dimension of size 1 for the keys
+    right = read == whole and _dimensions(written) == place and [each for each in place if each is not None]
+    return value if same and right == others and starts_with(made, start) else None
 
 
 def _dimensions(read: ir.AffineMap) -> list[int | None]:
@@ -201,19 +218,36 @@ def _read_at(op: ir.Operation, place: Sequence[int | None]) -> list[int | None] 
     return [place[each[0]] for each in own] if all(len(each) == 1 for each in own) else None
 
 
+def reducer(value: ir.Value) -> ir.Operation | None:
+    """As `producer`; also for the first result of a reduction whose other results are not used.
+
+    PyTorch's maxima have one, the indices.
+    """
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "linalg.generic":
+        return producer(value)
+    first, *others = owner.results
+    return owner.operation if value == first and not any(list(each.uses) for each in others) else None
+
+
 def combined_by(op: ir.Operation) -> str:
-    """The scalar op by which a generic op adds the elements of its only operand; empty for other bodies."""
-    if op.name != "linalg.generic" or len(op.operands) != 2 or len(op.results) != 1:
+    """The scalar op by which a generic op adds the elements of its only operand; empty for other bodies.
+
+    Of several results, the first.
+    """
+    if op.name != "linalg.generic" or len(op.operands) != 1 + len(op.results):
         return ""
     block = op.regions[0].blocks[0]
-    step, *rest = (each.operation for each in block.operations)
-    simple = len(rest) == 1 and set(step.operands) == set(block.arguments)
-    return step.name if simple and list(rest[0].operands) == [step.result] else ""
+    *steps, last = (each.operation for each in block.operations)
+    step = last.operands[0].owner
+    if isinstance(step, ir.Block) or (len(op.results) == 1 and len(steps) > 1):
+        return ""
+    return step.operation.name if {*step.operands} == {*block.arguments[:2]} else ""
 
 
 def start_of(op: ir.Operation) -> float | None:
     """The number that a reduction or product starts from; None if it is not known."""
-    fill = producer(op.operands[len(op.operands) - 1])
+    fill = producer(op.operands[len(op.operands) - len(op.results)])
     return uniform(fill.operands[0]) if fill is not None and fill.name == "linalg.fill" else None
 
 
