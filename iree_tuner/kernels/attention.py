@@ -27,6 +27,7 @@ from iree_tuner.kernels.scores import CAPS, Added, added_to
 from iree_tuner.kernels.shapes import (
     body_of,
     choice_of,
+    dimensions,
     factor_of,
     reducer,
     softmaxed,
@@ -154,6 +155,8 @@ def _with_moves(op: ir.Operation, roles: Mapping[str, tuple[int, ...]], scale: f
     walk = _Attention(atoms, tuple(names[loop] for loop in batch), scale)
     *sides, out = (atoms.named(each, names) for each in indexing_maps(op))
     given = [each for each in zip(op.operands, sides, strict=False) if each[0] != op.operands[_SCALE]]
+    if len(given) > _BIAS and (said := walk._said(*given[_BIAS])) is not None and walk._seen(said):
+        del given[_BIAS:]
     read = [walk.followed(*each) for each in given]
     found = walk.ended(read, (op, out))
     unmoved = found is None or (
@@ -361,6 +364,8 @@ class _Attention:
                 before = names
             elif (choice := choice_of(op)) is not None:
                 return self.scores(op.operands[1], names) if self._masked(*choice, names) else None
+            elif (seen := self._without_mask(op, names)) is not None:
+                return self.scores(seen, names)
             elif body_of(op) == "arith.addf" and len(op.operands) == 3:
                 return self._biased(op, names)
             else:
@@ -386,13 +391,37 @@ class _Attention:
                 return found
         return None
 
+    def _without_mask(self, op: ir.Operation, names: Names) -> ir.Value | None:
+        """The scores of an addition whose other summand hides keys by their positions; None for others."""
+        block = op.regions[0].blocks[0] if op.name == "linalg.generic" and len(op.operands) == 3 else None
+        if block is None or [each.operation.name for each in block.operations][:1] != ["arith.addf"]:
+            return None
+        if len(block.operations) != 2 or self.cap is not None:
+            return None
+        maps = indexing_maps(op)
+        for at in (0, 1):
+            if maps[1 - at] != maps[2] or maps[2] != ir.AffineMap.get_identity(len(names)):
+                continue
+            found = self._said(
+                op.operands[at], [() if each is None else names[each] for each in dimensions(maps[at])]
+            )
+            held = self.after, self.before, self.rows
+            if found is not None and self._seen(found):
+                return op.operands[1 - at]
+            self.after, self.before, self.rows = held
+        return None
+
+    def _said(self, mask: ir.Value, own: Sequence[tuple[int, ...]]) -> tuple[Sum, ...] | None:
+        """What a mask whose dimensions have these names says of positions (`said_by`)."""
+        apart = all(len(each) < 2 for each in own)
+        return said_by(mask, [each[0] if each else None for each in own]) if apart else None
+
     def _masked(self, mask: ir.Value, place: Sequence[int], names: Names) -> bool:
         """Record a mask: `after` and `before` if it hides keys by their positions, otherwise `bias`."""
         if self.cap is not None:  # a cap outside of a mask lets all keys be seen
             return False
         own = tuple(names[each] for each in place)
-        apart = all(len(each) < 2 for each in own)
-        found = said_by(mask, [each[0] if each else None for each in own]) if apart else None
+        found = self._said(mask, own)
         if found is not None:
             held = self.after, self.before, self.rows
             if self._seen(found):

@@ -12,7 +12,7 @@ from typing import Any, cast
 from iree.compiler import ir
 from iree.compiler.dialects import arith, func, hal
 
-from iree_tuner.compiler.context import symbol_of, unchanged, walk
+from iree_tuner.compiler.context import symbol_of, to_bytecode, unchanged, walk
 from iree_tuner.compiler.session import CompileError, CompilerSession
 from iree_tuner.compiler.worker import TIMEOUT_S, Calls, Workers, session_for
 from iree_tuner.errors import TunerError
@@ -23,7 +23,7 @@ from iree_tuner.kernels.moves import is_elementwise
 from iree_tuner.kernels.normalizing import find_normalizing
 from iree_tuner.kernels.read_back import find_read_back
 from iree_tuner.kernels.site import Site, find_sites, roots_of
-from iree_tuner.kernels.spec import put_into
+from iree_tuner.kernels.spec import bring_into_form, put_into
 from iree_tuner.kernels.split_sums import (
     blocks_of,
     find_chains,
@@ -149,7 +149,13 @@ def find_here(
     with session.context, ir.Location.unknown():
         module = _before_dispatches(data, name, target, session)
         mark_roots(module)
-        sites = _every(module, session, target, chains=chains, norms=norms)
+        formed = session.parse(to_bytecode(module))
+        bring_into_form(formed)
+        marks = [_number_in(op.location) for op in roots_of(formed)]
+        sites = [
+            tuple(_renumbered(site, marks) for site in own)
+            for own in _every(formed, session, target, chains=chains, norms=norms)
+        ]
         session.run(module, start="abi", stop="executable-sources")
         found = _target_of(module)
         if found is None:
@@ -165,6 +171,7 @@ def find_joint_here(
     session = session_for(target.flags)
     with session.context, ir.Location.unknown():
         module = _before_dispatches(data, name, target, session)
+        bring_into_form(module)
         found = Counter(find_joint(module, on_host=target.native))
         joined = tuple(replace(site, times=times) for site, times in found.items())
         if not joined:
@@ -207,7 +214,10 @@ def _every(
 
 
 def _saving(sites: Sequence[Site], session: CompilerSession, target: Target) -> set[Site]:
-    """The chains that take fewer dispatches and copies when they are written as one op."""
+    """The chains that take fewer dispatches and copies when they are written as one op.
+
+    Of an array that several ops read, the compiler copies parts, and computes the rest with each of them.
+    """
     try:
         counts = dispatches_of(
             [each for site in sites for each in (site.case, site.problem.fused)], session, target
@@ -217,7 +227,9 @@ def _saving(sites: Sequence[Site], session: CompilerSession, target: Target) -> 
         parts = (sites[:half], sites[half:]) if half else ()
         return {site for part in parts for site in _saving(part, session, target)}
     return {
-        site for site, before, after in zip(sites, counts[::2], counts[1::2], strict=True) if after < before
+        site
+        for site, before, after in zip(sites, counts[::2], counts[1::2], strict=True)
+        if after < before or site.shared
     }
 
 
@@ -291,6 +303,11 @@ def dispatches_with_roots(module: ir.Module) -> Mapping[int, str]:
         numbers = (_number_in(op.location) for op in ops)
         found |= {number: function.name.value for number in numbers if number is not None}
     return found
+
+
+def _renumbered(site: Site, marks: Sequence[int | None]) -> Site:
+    """A site with the numbers of `mark_roots` for its roots."""
+    return replace(site, roots=tuple(mark for each in site.roots if (mark := marks[each]) is not None))
 
 
 def _number_in(location: ir.Location) -> int | None:

@@ -124,16 +124,20 @@ def _narrow(value: ir.Value, sign: bool | None) -> tuple[ir.Value, bool, list[ir
     return found.operand, _WIDENINGS[found.body[0]], found.ops
 
 
-_PAD = "tensor.pad"
+_PAD, _INSERT = "tensor.pad", "tensor.insert_slice"
 
 
 @dataclass(frozen=True)
 class Padding:
-    """An image with this number of zeros before and after it in each dimension, and the ops that add them."""
+    """An image with this number of zeros before and after it in each dimension, and the ops that add them.
+
+    `spread` is that of `Problem`.
+    """
 
     source: ir.Value
     sizes: tuple[tuple[int, int], ...]
     ops: tuple[ir.Operation, ...]
+    spread: tuple[int, ...] = ()
 
 
 def padding_of(value: ir.Value) -> Padding | None:
@@ -146,6 +150,8 @@ def padding_of(value: ir.Value) -> Padding | None:
     if op is not None and op.name == "tensor.expand_shape":
         dimensions = [[each.value for each in own] for own in op.attributes["reassociation"]]
         op, after = producer(op.operands[0]), [op]
+    if op is not None and op.name == _INSERT and not after:
+        return _inserted(op)
     pad = None if op is None else op.opview
     if op is None or not isinstance(pad, tensor.PadOp) or len(op.operands) != 1:
         return None  # further operands are dynamic sizes
@@ -158,6 +164,27 @@ def padding_of(value: ir.Value) -> Padding | None:
         return None
     static = ir.RankedTensorType(op.operands[0].type).has_static_shape
     return Padding(op.operands[0], sizes, (zero, op, *after)) if static else None
+
+
+def _inserted(op: ir.Operation) -> Padding | None:
+    """The padding by an insertion into zeros, also with zeros between the elements; None for others."""
+    fill = producer(op.operands[1])
+    if fill is None or fill.name != "linalg.fill" or len(op.operands) != 2:
+        return None
+    source, whole = (ir.RankedTensorType(each.type) for each in op.operands)
+    zero, empty = producer(fill.operands[0]), producer(fill.operands[1])
+    if zero is None or empty is None or constant_of(zero) != number(0.0) or source.rank != whole.rank:
+        return None
+    names = ("static_offsets", "static_strides")
+    first, steps = (tuple(ir.DenseI64ArrayAttr(op.attributes[name])) for name in names)
+    ends = [
+        size - at - (own - 1) * step - 1
+        for at, step, own, size in zip(first, steps, source.shape, whole.shape, strict=True)
+    ]
+    if empty.name != "tensor.empty" or min(*first, *ends) < 0:
+        return None
+    spread = steps if set(steps) != {1} else ()
+    return Padding(op.operands[0], tuple(zip(first, ends, strict=True)), (zero, empty, fill, op), spread)
 
 
 def insert_in_filled(block: ir.Block) -> None:

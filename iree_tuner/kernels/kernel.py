@@ -88,6 +88,8 @@ class Problem:
         seen: with `moved`, the workload's loops for each dimension of the array that the other steps see.
         padding: the number of zeros before and after the first input in each dimension, if the kernel has to
             pad that input itself; otherwise empty. Kernels that cannot pad refuse such problems.
+        spread: with padding, the distance of the input's elements from each other in each dimension, if there
+            are zeros between them, as in a transposed convolution; otherwise empty.
         fused: for a chain of ops (`chains`), the text of a program that computes it by one op; otherwise
             empty.
         nest: for a large sum, elementwise op or chain (`split_sums`, `chains`), its loops;
@@ -116,6 +118,7 @@ class Problem:
     cap: float | None = None
     seen: tuple[tuple[int, ...], ...] = ()
     padding: tuple[tuple[int, int], ...] = ()
+    spread: tuple[int, ...] = ()
     fused: bytes = b""
     integers: Integers | None = None
     constants: tuple[int, ...] = ()
@@ -149,7 +152,7 @@ class Problem:
             kinds = (each.element_type for each in self.inputs)
             narrow = tuple(dict.fromkeys(each for each in kinds if each.startswith("i")))
             capped += ("of", *narrow) if narrow else ("computed",)
-        padded = ("padded",) if self.padding else ()
+        padded = (("spread",) if self.spread else ("padded",)) if self.padding else ()
         follows = self.integers is not None and self.integers.formula
         then = ("to", self.result.element_type) if follows else ()
         return "_".join((self.workload.name, *causal, *capped, *padded, *self.epilogue, *then))
@@ -329,7 +332,8 @@ class Kernel(Protocol):
         backend: the compiler backend whose programs can use it: `llvm-cpu` or `cuda`, or `ANY`.
 
     A class may also have `example = True`: the kernel is then used only where it is named. Only a class that
-    has `computes_operands = True` is asked about problems with `operands`.
+    has `computes_operands = True` is asked about problems with `operands`, and only one with `spreads = True`
+    about problems with `spread`.
     """
 
     name: str
@@ -357,6 +361,8 @@ def why_not(kernel: Kernel, problem: Problem) -> str:
     """Why a kernel does not compute a problem; empty if it does."""
     if problem.operands and not getattr(kernel, "computes_operands", False):
         return "it computes no operands"
+    if problem.spread and not getattr(kernel, "spreads", False):
+        return "it reads no images that are spread among zeros"
     return kernel.refuses(problem)
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from iree.compiler import ir
 
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.moved import LoopSum, NotIndexableError, SplitError, SplitLoop
 from iree_tuner.kernels.moves import COLLAPSE, EXPAND, Indices, is_elementwise, operand_indices, source_index
+from iree_tuner.kernels.shapes import CASTS, HIDDEN, rounded
 
 _CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui", "arith.trunci")
 # By predicate of cmpi: a sign of `left - right`, and a summand, for which the sum is at least 0
@@ -22,6 +24,9 @@ _MOST_STEPS, _LEAST_BITS = 64, 32
 
 Conditions = tuple[LoopSum, ...]
 """Sums that are all at least 0 where a condition holds."""
+
+_Value: TypeAlias = "LoopSum | Conditions | _Hiding | float | None"
+"""What is known of an element; None if nothing is."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +37,17 @@ class Sum:
     times: Mapping[int, int]
 
 
+@dataclass(frozen=True)
+class _Hiding:
+    """A summand of scores: 0 where all of these hold, and a low number elsewhere."""
+
+    seen: Conditions
+
+
 def said_by(mask: ir.Value, loops: Sequence[int | None]) -> tuple[Sum, ...] | None:
     """The sums that are at least 0 where a query sees a key; None if nothing is compared.
 
+    The mask has truth values, or is a summand of scores: 0, or so low a number that a key is hidden.
     `loops` are those of the mask's dimensions; None for size 1.
     """
     sizes = ir.RankedTensorType(mask.type).shape
@@ -46,6 +59,7 @@ def said_by(mask: ir.Value, loops: Sequence[int | None]) -> tuple[Sum, ...] | No
         found = _Reading().value(mask, index)
     except (SplitError, NotIndexableError):
         return None
+    found = found.seen if isinstance(found, _Hiding) else found
     if not isinstance(found, tuple):
         return None
     times = [{loop.dimension: n for loop, n in each.terms if isinstance(loop, SplitLoop)} for each in found]
@@ -58,7 +72,7 @@ class _Reading:
     def __init__(self) -> None:
         self._steps = 0
 
-    def value(self, value: ir.Value, index: Indices) -> LoopSum | Conditions | None:
+    def value(self, value: ir.Value, index: Indices) -> _Value:
         """The element of a value at an index; None if it is no sum and has no such conditions."""
         op = producer(value)
         self._steps += 1
@@ -80,17 +94,20 @@ class _Reading:
         return known.get(end.operands[0])
 
 
-def _computed(
-    op: ir.Operation, known: Mapping[ir.Value, LoopSum | Conditions | None], loops: Indices
-) -> LoopSum | Conditions | None:
+def _computed(op: ir.Operation, known: Mapping[ir.Value, _Value], loops: Indices) -> _Value:
     if op.name == "linalg.index":
         return loops[ir.IntegerAttr(op.attributes["dim"]).value]
     if op.name == "arith.constant":
         return _constant(op)
-    first, second = (*(known.get(each) or _outside(each) for each in op.operands), None, None)[:2]
+    operands = [_outside(each) if (own := known.get(each)) is None else own for each in op.operands]
+    first, second, *others = (*operands, None, None)
+    if op.name == "arith.select":
+        return _chosen(first, second, others[0])
     if first is not None and op.name in _CASTS:
         kind = op.result.type  # wide enough for all positions; narrower types may wrap around
         return first if isinstance(kind, ir.IndexType) or ir.IntegerType(kind).width >= _LEAST_BITS else None
+    if isinstance(first, float) and op.name in CASTS:
+        return rounded(first, op.result.type)
     if isinstance(first, tuple) and isinstance(second, tuple):
         return (*first, *second) if op.name == "arith.andi" else None
     if not isinstance(first, LoopSum) or not isinstance(second, LoopSum):
@@ -105,16 +122,29 @@ def _computed(
     return None
 
 
-def _outside(value: ir.Value) -> LoopSum | None:
+def _chosen(conditions: _Value, inside: _Value, outside: _Value) -> _Value:
+    """The summand of scores that is one number where conditions hold, and another one elsewhere."""
+    if not isinstance(conditions, tuple) or not isinstance(inside, float) or not isinstance(outside, float):
+        return None
+    if inside == 0.0 and outside <= HIDDEN:
+        return _Hiding(conditions)
+    if outside == 0.0 and inside <= HIDDEN and len(conditions) == 1:  # seen where the sum is less than 0
+        return _Hiding((conditions[0].times(-1).plus(-1),))
+    return None
+
+
+def _outside(value: ir.Value) -> LoopSum | float | None:
     """A constant from outside a body, which uses it."""
     op = producer(value)
     return _constant(op) if op is not None and op.name == "arith.constant" else None
 
 
-def _constant(op: ir.Operation) -> LoopSum | None:
+def _constant(op: ir.Operation) -> LoopSum | float | None:
     value = op.attributes["value"]
-    if isinstance(value, ir.DenseIntElementsAttr) and value.is_splat:
+    if isinstance(value, ir.DenseIntElementsAttr | ir.DenseFPElementsAttr) and value.is_splat:
         value = value.get_splat_value()
+    if isinstance(value, ir.FloatAttr):
+        return value.value
     if not isinstance(value, ir.IntegerAttr) or value.type == ir.IntegerType.get_signless(1):
         return None
     return LoopSum(value.value)

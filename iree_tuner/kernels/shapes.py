@@ -136,7 +136,10 @@ def factor_of(op: ir.Operation) -> tuple[ir.Value, float] | None:
 def rounded(number: float | None, kind: ir.Type) -> float | None:
     """A number as a scalar of this type, by name; None for an unknown number, and for other types."""
     dtype = ElementType.of(kind).dtype if number is not None and isinstance(kind, ir.FloatType) else None
-    return None if dtype is None or number is None else float(np.asarray(number, dtype))
+    if dtype is None or number is None:
+        return None
+    with np.errstate(over="ignore"):  # an infinity, as the program has it
+        return float(np.asarray(number, dtype))
 
 
 def outside(op: ir.Operation, value: ir.Value) -> ir.Value:
@@ -156,9 +159,22 @@ def uniform(value: ir.Value, most_steps: int = 6) -> float | None:
         if isinstance(found, ir.DenseFPElementsAttr) and found.is_splat:
             found = found.get_splat_value()
         return found.value if isinstance(found, ir.FloatAttr) else None
-    # Bodies that yield a constant from outside are left out: they cannot be matched (`local_constants`).
-    repeats = op.name in _REPEATING or copies(op)
-    return uniform(op.operands[0], most_steps - 1) if repeats else None
+    if op.name in _REPEATING:
+        return uniform(op.operands[0], most_steps - 1)
+    if op.name != "linalg.generic" or len(op.results) > 1:
+        return None
+    *casts, last = (each.operation for each in op.regions[0].blocks[0].operations)
+    if not {each.name for each in casts} <= CASTS:
+        return None
+    found = {
+        each: uniform(read, most_steps - 1)
+        for each, read in zip(op.regions[0].blocks[0].arguments, list(op.operands)[:-1], strict=False)
+    }
+    for cast in casts:
+        number = found.get(cast.operands[0]) or uniform(outside(op, cast.operands[0]), most_steps - 1)
+        found[cast.result] = rounded(number, cast.result.type)
+    # A constant from outside that is yielded is left out: it cannot be matched, and is a fill where it can.
+    return found.get(last.operands[0])
 
 
 def softmaxed(division: ir.Operation, keys: int) -> ir.Value | None:
@@ -182,7 +198,7 @@ def _over(op: ir.Operation, name: str, keys: int, reduction: str, start: float) 
         return None
     if maps[0] != whole or maps[2] != whole:
         return None
-    value, reduced, place = op.operands[0], op.operands[1], _dimensions(maps[1])
+    value, reduced, place = op.operands[0], op.operands[1], dimensions(maps[1])
     while (made := reducer(reduced)) is not None and (before := _read_at(made, place)) is not None:
         reduced, place = made.operands[0], before
     others = [each for each in range(whole.n_dims) if each != keys]
@@ -192,11 +208,11 @@ def _over(op: ir.Operation, name: str, keys: int, reduction: str, start: float) 
     same = made.operands[0] == value
     same |= wide is not None and body_of(wide) == "arith.extf" and wide.operands[0] == value
     read, written, *_ = indexing_maps(made)  # the result may have a dimension of size 1 for the keys
-    right = read == whole and _dimensions(written) == place and [each for each in place if each is not None]
+    right = read == whole and dimensions(written) == place and [each for each in place if each is not None]
     return value if same and right == others and starts_with(made, start) else None
 
 
-def _dimensions(read: ir.AffineMap) -> list[int | None]:
+def dimensions(read: ir.AffineMap) -> list[int | None]:
     """The dimension that each result of a map is; None for a constant."""
     return [each.position if isinstance(each, ir.AffineDimExpr) else None for each in read.results]
 
@@ -209,7 +225,7 @@ def _read_at(op: ir.Operation, place: Sequence[int | None]) -> list[int | None] 
     if body_of(op) in ("arith.extf", "arith.truncf"):
         return [*place]
     if copies(op) and indexing_maps(op)[1] == ir.AffineMap.get_identity(len(place)):
-        found = _dimensions(indexing_maps(op)[0])
+        found = dimensions(indexing_maps(op)[0])
         return [None if each is None else place[each] for each in found]
     if op.name != "tensor.expand_shape":
         return None
@@ -272,6 +288,7 @@ class ConvShape:
         strides, dilations: along lines and along pixels.
         low: lines and pixels of zeros before an image.
         padded: whether windows reach outside of the image.
+        spread: distance of lines and of pixels from each other, among zeros that are not in the input.
         image: strides of image, line, pixel, channel and group in the input, in elements.
         filter: strides of window position, channel, filter and group in the filter, in elements.
         result: strides of image, line, pixel, filter and group in the result, in elements.
@@ -291,6 +308,7 @@ class ConvShape:
     dilations: tuple[int, int]
     low: tuple[int, int]
     padded: bool
+    spread: tuple[int, int]
     image: _Moves
     filter: tuple[int, int, int, int]
     result: _Moves
@@ -317,7 +335,7 @@ class ConvShape:
 
         Convolutions with larger windows, strides or padding stay as they are.
         """
-        plain = self.places == 1 and self.strides == (1, 1) and not self.padded
+        plain = self.places == 1 and self.strides == self.spread == (1, 1) and not self.padded
         if not plain or (self.in_h, self.in_w) != (self.out_h, self.out_w):
             return self
         size, count = self.out_h * self.out_w, 1
@@ -359,7 +377,8 @@ def conv_shape(problem: Problem) -> ConvShape | None:
     image, filter_, result = (_moves(*each) for each in zip(workload.maps, shapes, strict=True))
     places = [_dimension(workload.maps[0], {*each}) for each in ((*y, *ky), (x, kx)) if each]
     padding = [(problem.padding or ((0, 0),) * len(whole))[at] for at, _ in sources]
-    zeros = [at for at, each in enumerate(padding) if any(each)]
+    apart = [(problem.spread or (1,) * len(whole))[at] for at, _ in sources]
+    zeros = [at for at, each in enumerate(padding) if any(each) or apart[at] > 1]
     if None in places or not {*zeros} <= {*places}:
         return None
     sizes = workload.loops
@@ -382,7 +401,7 @@ def conv_shape(problem: Problem) -> ConvShape | None:
     return ConvShape(
         sizes[n], out_h, out_w, each_group[0], each_group[1], each_group[2], in_h, in_w, window_h,
         window_w, _both(workload.parameter("strides")), _both(workload.parameter("dilations")),
-        _both([padding[at][0] for at in known], 0), bool(zeros),
+        _both([padding[at][0] for at in known], 0), bool(zeros), _both([apart[at] for at in known]),
         (image.get(n, 0), line, pixel, image.get(c, 0), image.get(group, 0)),
         (filter_.get(kx, 0), filter_.get(c, 0), filter_.get(f, 0), filter_.get(group, 0)),
         (result.get(n, 0), out_line, out_pixel, result.get(f, 0), result.get(group, 0)),

@@ -110,6 +110,7 @@ class Site:
         roots: numbers of the root op, or of all ops of an attention, in the module's `roots_of`.
         dispatches: names of the dispatches that contain them, of all occurrences.
         times: how often the program has the problem.
+        shared: whether several ops use its result: with each, the compiler may compute it again.
     """
 
     problem: Problem
@@ -120,6 +121,7 @@ class Site:
     roots: tuple[int, ...] = field(default=(), compare=False)
     dispatches: tuple[str, ...] = field(default=(), compare=False)
     times: int = field(default=1, compare=False)
+    shared: bool = field(default=False, compare=False)
 
     @property
     def padded(self) -> bool:
@@ -546,7 +548,8 @@ def _padded(
         return []
     before = [padding.source, *inputs[1:]]
     whole = [*padding.ops, *(each for each in ops if each not in padding.ops)]
-    problem = replace(site.problem, inputs=tuple(map(array_of, before)), padding=padding.sizes)
+    problem = replace(site.problem, inputs=tuple(map(array_of, before)), padding=padding.sizes,
+                      spread=padding.spread)  # fmt: skip
 
     def build(function: func.FuncOp) -> ir.Value:
         values = dict(zip(before, function.arguments, strict=True))

@@ -421,6 +421,7 @@ def _build_main(rounds: Sequence[Sequence[_Pair]], *, padded: bool) -> None:
     sequence = transform.NamedSequenceOp(MAIN, [handle], [], arg_attrs=[{}])
     with ir.InsertionPoint(sequence.body):
         module = sequence.body.arguments[0]
+        _build_normal_form(module)
         if padded:
             functions = structured.MatchOp(handle, module, ops=["util.func"]).results_
             loop = transform.ForeachOp([], [functions])
@@ -438,6 +439,40 @@ def _build_main(rounds: Sequence[Sequence[_Pair]], *, padded: bool) -> None:
             if pairs is rounds[0]:  # merges joint products; after later rounds, it would undo local constants
                 transform.ApplyCommonSubexpressionEliminationOp(module)
         transform.YieldOp([])
+
+
+def _build_normal_form(module: ir.Value) -> None:
+    """Build the rewriting of ops that make one value everywhere as fills.
+
+    JAX and PyTorch write them as generic ops that yield a constant from outside, which no matcher compares.
+    """
+    handle = transform.AnyOpType.get()
+    functions = structured.MatchOp(handle, module, ops=["util.func"]).results_
+    with ir.InsertionPoint(transform.ApplyPatternsOp(functions).patterns):
+        ir.Operation.create("transform.apply_patterns.linalg.erase_unnecessary_inputs")
+    without_inputs: dict[str, ir.Attribute] = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 1])}
+    made = structured.MatchOp(handle, module, ops=["linalg.generic"], op_attrs=without_inputs).results_
+    block = transform.ForeachOp([], [made]).operation.regions[0].blocks[0]
+    with ir.InsertionPoint(block):
+        tried = transform.SequenceOp(transform.FailurePropagationMode.Suppress, [], block.arguments[0])
+        with ir.InsertionPoint(tried.body):  # fails for ops that compute something of their loops
+            _create("transform.structured.specialize", [handle], [tried.bodyTarget])
+            transform.YieldOp([])
+        transform.YieldOp([])
+
+
+def bring_into_form(module: ir.Module) -> None:
+    """Rewrite a program, in the phase of preprocessing, as every kernel spec does before it matches."""
+    with module.context, ir.Location.unknown():
+        spec = ir.Module.create()
+        spec.operation.attributes[_WITH_NAMED_SEQUENCE] = ir.UnitAttr.get()
+        with ir.InsertionPoint(spec.body):
+            handle = transform.AnyOpType.get()
+            sequence = transform.NamedSequenceOp(MAIN, [handle], [], arg_attrs=[{}])
+            with ir.InsertionPoint(sequence.body):
+                _build_normal_form(sequence.body.arguments[0])
+                transform.YieldOp([])
+        interpreter.apply_named_sequence(module.operation, sequence.operation, spec.operation)
 
 
 def save_kernel_spec(

@@ -114,10 +114,38 @@ def _chains_of(block: OpsOfBlock, larger: Mapping[ir.Operation, bytes]) -> list[
             continue
         own = _cone(op, place, ops, left)
         taken |= own
-        if any(each.name in (*JOINS, SLICE) for each in own) and len(own) >= _LEAST_OPS:
-            chain = _chain(sorted(own, key=place.__getitem__))
-            found = [replace(chain, within=larger.get(op, b"")), *found] if chain is not None else found
+        chains = _chains_to(sorted(own, key=place.__getitem__))
+        shared = len({use.owner for use in op.result.uses}) > 1
+        found = [*(replace(each, within=larger.get(op, b""), shared=shared) for each in chains), *found]
     return found
+
+
+def _chains_to(ops: list[ir.Operation]) -> list[Site]:
+    """The chain of ordered ops, and what it is without moves at its end: a product may read through these.
+
+    Without the ops before a reshape, if no single op has an index for them all.
+    """
+    joins = [at for at, op in enumerate(ops) if op.name in JOINS]
+    if not (joins or any(op.name == SLICE for op in ops)) or len(ops) < _LEAST_OPS:
+        return []
+    whole = _chain(ops)
+    if whole is None:
+        reshapes = [op for op in ops if op.name in (EXPAND, COLLAPSE)]
+        cut = _up_to(reshapes[-1], ops) if reshapes else ops
+        return _chains_to([op for op in ops if op not in cut])
+    moves = ops[joins[-1] + 1 :] if joins else []
+    before = _up_to(ops[joins[-1]], ops) if moves and all(map(is_move, moves)) else []
+    return [whole, *filter(None, [_chain(before) if len(before) >= _LEAST_OPS else None])]
+
+
+def _up_to(last: ir.Operation, ops: Sequence[ir.Operation]) -> list[ir.Operation]:
+    """The ops, of these, that compute the result of one of them, with it, in order."""
+    found, waiting = {last}, [last]
+    while waiting:
+        before = [each for each in map(producer, waiting.pop().operands) if each in ops and each not in found]
+        waiting += [each for each in before if each is not None]
+        found |= {*waiting}
+    return [op for op in ops if op in found]
 
 
 def find_sliced_inputs(blocks: Sequence[OpsOfBlock]) -> list[Site]:

@@ -40,10 +40,10 @@ _HOPPERS_ROWS, _OLDER = 64, 1.5  # rows of a `wgmma`; time of products without i
 
 
 class TritonAttention(TritonKernel):
-    """Computes a tile of queries in one pass over the keys: f16 or bf16 with f32 sums, in any layout."""
+    """Computes a tile of queries in one pass over the keys, with f32 sums, in any layout."""
 
     name = "triton_attention"
-    summary = "f16 and bf16 attention in one pass, any layout, for Hopper, by Triton"
+    summary = "f16, bf16 and f32 attention in one pass, any layout, for Hopper, by Triton"
 
     def refuses(self, problem: Problem) -> str:
         """Other ops, other types, and other widths of heads."""
@@ -52,8 +52,8 @@ class TritonAttention(TritonKernel):
             return "it is not attention"
         types = {name: problem.inputs[source].element_type for name, source in shape.sources.items()}
         bias, result = types.pop("BIAS", "f32"), problem.result.element_type
-        if len({*types.values()}) > 1 or types["Q"] not in ("f16", "bf16") or result not in ELEMENTS:
-            return f"its types are {', '.join((*types.values(), result))}, not f16 or bf16"
+        if len({*types.values()}) > 1 or types["Q"] not in ELEMENTS or result not in ELEMENTS:
+            return f"its types are {', '.join((*types.values(), result))}, not f16, bf16 or f32"
         if bias not in _OF_BIAS:
             return f"its bias is {bias}"
         if reason := refused(problem):
@@ -68,7 +68,8 @@ class TritonAttention(TritonKernel):
         shape = _shape(problem)
         arrays = arrays_of(_summand(problem, shape))
         more = sum(_BYTES[problem.inputs[each].element_type] for each in arrays)
-        found = _variants(shape, problem.masks, more, scratch_room(problem))
+        own = _BYTES[problem.inputs[shape.sources["Q"]].element_type]
+        found = _variants(shape, problem.masks, (own, more), scratch_room(problem))
         return tuple(sorted(found, key=lambda each: _misfit(shape, each)))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
@@ -143,7 +144,11 @@ def _summand(problem: Problem, shape: AttentionShape) -> Nest | None:
     return summand_of(read, kind, (*shape.batch, shape.m, shape.k2))
 
 
-def _variants(shape: AttentionShape, causal: bool, added_bytes: int, room: int) -> Iterator[Knobs]:
+def _variants(
+    shape: AttentionShape, causal: bool, sizes: tuple[int, int], room: int
+) -> Iterator[Knobs]:  # fmt: skip
+    """Tiles that fit; `sizes` are bytes of an operand's element, and of what is added to a score."""
+    own, added = sizes
     width, width_v = power_of_two(shape.k1), power_of_two(shape.n)
     for bm, bk, warps, stages in product((16, 32, 64, 128), (16, 32, 64, 128), (1, 2, 4, 8), (1, 2, 3, 4)):
         if bm > max(16, power_of_two(shape.m)) or bk > max(16, power_of_two(shape.k2)):
@@ -153,8 +158,8 @@ def _variants(shape: AttentionShape, causal: bool, added_bytes: int, room: int) 
             continue
         if warps < 4 and values >= 8 * 4 * 32:  # only tiles that are too small for four warps
             continue
-        loaded = 2 * (width + width_v) + added_bytes * bm  # for each key
-        if 2 * bm * width + stages * bk * loaded > SHARED_BYTES:
+        loaded = own * (width + width_v) + added * bm  # for each key
+        if own * bm * width + stages * bk * loaded > SHARED_BYTES:
             continue
         for splits in (1, 2, 4, _CLUSTER):
             knobs = {"bm": bm, "bk": bk, "warps": warps, "stages": stages, "splits": splits}

@@ -10,7 +10,7 @@ Imported only where Triton is installed; `triton_attention` compiles it ahead of
 import triton
 import triton.language as tl
 
-from iree_tuner.kernels.triton_source import cluster_waits, offset
+from iree_tuner.kernels.triton_source import cluster_waits, multiplied, offset
 
 
 @triton.jit
@@ -45,12 +45,13 @@ def _behind_border(
     for start in tl.range(first, end, BK, num_stages=1):  # a few blocks, with less memory
         key, within = keys[None, :] + start, (depth < K1)[:, None]
         y = _joined(early, late, key, IN_K[0], IN_K_LATER[0], within, EARLIER, K2)
+        scores = multiplied(x, y, tl.zeros((x.shape[0], BK), tl.float32)) * SCALE
         powers, shrink, total, largest = _weighed(
-            tl.dot(x, y) * SCALE, total, largest, more, rows, start, K2, AFTER, BEFORE, CAP, BK, ADDED
+            scores, total, largest, more, rows, start, K2, AFTER, BEFORE, CAP, BK, ADDED
         )
         key, within = keys[:, None] + start, columns[None, :] < N
         z = _joined(early_values, late_values, key, IN_V[0], IN_V_LATER[0], within, EARLIER, K2)
-        acc = tl.dot(powers.to(z.dtype), z, acc * shrink[:, None])
+        acc = multiplied(powers.to(z.dtype), z, acc * shrink[:, None])
     return acc, total, largest
 
 
@@ -96,12 +97,13 @@ def attention(
     for start in range(first, min(end, whole), BK):
         here = (keys[None, :] + start < whole) & (depth < K1)[:, None]
         y = _loaded(right_now, here, whole % BK == 0 and K1 == WIDTH)
+        scores = multiplied(x, y, tl.zeros((x.shape[0], BK), tl.float32)) * SCALE
         powers, shrink, total, largest = _weighed(
-            tl.dot(x, y) * SCALE, total, largest, more, rows, start, whole, AFTER, BEFORE, CAP, BK, ADDED
+            scores, total, largest, more, rows, start, whole, AFTER, BEFORE, CAP, BK, ADDED
         )
         here = (keys[:, None] + start < whole) & (columns[None, :] < N)
         z = _loaded(values_now, here, whole % BK == 0 and N == WIDTH_V)
-        acc = tl.dot(powers.to(z.dtype), z, acc * shrink[:, None])
+        acc = multiplied(powers.to(z.dtype), z, acc * shrink[:, None])
         right_now, values_now = right_now + BK * IN_K[0], values_now + BK * IN_V[0]
     if EARLIER < K2:
         acc, total, largest = _behind_border(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 from operator import mod
@@ -214,9 +214,9 @@ def _gathered(shape: ConvShape) -> Iterator[Knobs]:
             continue
         for bn, warps, stages in _columns(shape, bm, (16, 32, 64, 128, 256)):
             knobs = {"boxed": 0, "bm": bm, "bn": bn, "bk": bk, "warps": warps, "stages": stages}
-            if shape.channels >= 16 or shape.places == 1:
+            if shape.channels >= 16 or shape.places == 1 or shape.spread != (1, 1):
                 yield {**knobs, "flat": 0}
-            if shape.channels < 32 or not shape.channels_last:
+            if shape.spread == (1, 1) and (shape.channels < 32 or not shape.channels_last):
                 yield {**knobs, "flat": 1}
 
 
@@ -259,6 +259,7 @@ class TritonConv(TritonKernel):
     """Computes an implicit product of pixels by filters, also with padding: f16 or bf16 with f32 sums."""
 
     name = "triton_conv"
+    spreads = True
     summary = "f16 and bf16 2-D convolutions, padded or not, with epilogues, for Hopper, by Triton"
 
     def refuses(self, problem: Problem) -> str:
@@ -302,10 +303,23 @@ def refused(problem: Problem) -> str:
 
 
 def shape_for(problem: Problem) -> ConvShape | None:
-    """The shape that the source computes: pixels are joined into one line if a window is one pixel."""
+    """The shape that the source computes: pixels are joined into one line if a window is one pixel.
+
+    The result of a spread image is computed in phases, which are its groups: each has the pixels of one place
+    between two of the image's, and the positions of the window that meet no zeros there.
+    """
     shape = conv_shape(problem)
     images = not any(step.startswith("image_") for step in problem.epilogue)
-    return None if shape is None else shape.joined(images=images)
+    if shape is None or shape.spread == (1, 1):
+        return None if shape is None else shape.joined(images=images)
+    if shape.groups > 1 or not shape.strides == shape.dilations == (1, 1):
+        return None
+    (down, along), (image, line, pixel, filters, group) = shape.spread, shape.result
+    return replace(
+        shape, out_h=-(-shape.out_h // down), out_w=-(-shape.out_w // along), groups=down * along,
+        window_h=-(-shape.window_h // down), window_w=-(-shape.window_w // along),
+        result=(image, line * down, pixel * along, filters, group),
+    )  # fmt: skip
 
 
 def _step(problem: Problem, name: str) -> Step | None:
@@ -341,6 +355,17 @@ def sizes_of(problem: Problem, shape: ConvShape) -> dict[str, object]:
     }  # fmt: skip
 
 
+def _phases(problem: Problem, shape: ConvShape) -> dict[str, object]:
+    """The constants of phases (`shape_for`): sizes of the window and of the result that they are parts of."""
+    whole = conv_shape(problem)
+    assert whole is not None, "it has phases"
+    apart = shape.spread != (1, 1)
+    window, out = (
+        ((whole.window_h, whole.window_w), (whole.out_h, whole.out_w)) if apart else ((0, 0), (0, 0))
+    )
+    return {"SPREAD": shape.spread if apart else None, "WINDOW": window, "WHOLE": out}
+
+
 def constants_of(problem: Problem, plan: ConvTiling) -> dict[str, object]:
     """The compile-time constants of the source."""
     shape, knobs = plan.shape, plan.knobs
@@ -354,6 +379,6 @@ def constants_of(problem: Problem, plan: ConvTiling) -> dict[str, object]:
         own = {
             "PADDED": shape.padded, "GROUPS": shape.groups, "X": shape.image, "Y": shape.filter,
             "Z": shape.result, "BM": plan.bm, "FLAT": bool(knobs["flat"]),
-            "CHANNELS_LAST": shape.channels_last, "SPLIT": plan.split,
+            "CHANNELS_LAST": shape.channels_last, "SPLIT": plan.split, **_phases(problem, shape),
         }  # fmt: skip
     return found | own

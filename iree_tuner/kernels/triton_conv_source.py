@@ -53,16 +53,59 @@ def _finish(
 
 
 @triton.jit
-def _write(
-    acc, e0, e1, e2, e3, out, pixels, filters, group, N: tl.constexpr, OH: tl.constexpr, OW: tl.constexpr,
-    F: tl.constexpr, GROUPS: tl.constexpr, Z: tl.constexpr, STEPS: tl.constexpr, WHERE: tl.constexpr,
-    EXTRA: tl.constexpr,
+def _phase(place, AXIS: tl.constexpr, LOW: tl.constexpr, SPREAD: tl.constexpr, WHOLE: tl.constexpr):
+    """The first position of the window in a phase along an axis, and the line or pixel of the image there.
+
+    Also the number of the phase's lines or pixels in the result.
+    """
+    first = (LOW[AXIS] + SPREAD[AXIS] - place) % SPREAD[AXIS]
+    return first, (place + first - LOW[AXIS]) // SPREAD[AXIS], (WHOLE[AXIS] - place - 1) // SPREAD[AXIS] + 1
+
+
+@triton.jit
+def _begin(
+    group, line, pixel, STRIDES: tl.constexpr, LOW: tl.constexpr, SPREAD: tl.constexpr, WHOLE: tl.constexpr,
+    OH: tl.constexpr, OW: tl.constexpr, Z: tl.constexpr,
 ):  # fmt: skip
-    """Finish sums of pixels by filters of a group where the result has the strides `Z`."""
+    """Where windows begin in an image, and the result of a group or phase begins.
+
+    Also the phase's first position in the window, and its sizes.
+    """
+    if SPREAD is None:
+        top, left, start = line * STRIDES[0] - LOW[0], pixel * STRIDES[1] - LOW[1], group * Z[4]
+        above, before, high, wide = 0, 0, OH, OW
+    else:
+        down, along = group // SPREAD[1], group % SPREAD[1]
+        above, top, high = _phase(down, 0, LOW, SPREAD, WHOLE)
+        before, left, wide = _phase(along, 1, LOW, SPREAD, WHOLE)
+        top, left = line + top, pixel + left
+        start = down * (Z[1] // SPREAD[0]) + along * (Z[2] // SPREAD[1])
+    return top, left, start, above, before, high, wide
+
+
+@triton.jit
+def _spot(place, above, before, KW: tl.constexpr, WINDOW: tl.constexpr, SPREAD: tl.constexpr):
+    """The number of a phase's position in the whole window, and whether it is inside of it."""
+    if SPREAD is None:
+        spot, inside = place, True
+    else:
+        down, along = above + place // KW * SPREAD[0], before + place % KW * SPREAD[1]
+        spot, inside = down * WINDOW[1] + along, (down < WINDOW[0]) & (along < WINDOW[1])
+    return spot, inside
+
+
+@triton.jit
+def _write(
+    acc, e0, e1, e2, e3, out, pixels, filters, group, start, high, wide, N: tl.constexpr, OH: tl.constexpr,
+    OW: tl.constexpr, F: tl.constexpr, GROUPS: tl.constexpr, Z: tl.constexpr, STEPS: tl.constexpr,
+    WHERE: tl.constexpr, EXTRA: tl.constexpr,
+):  # fmt: skip
+    """Finish sums of pixels by filters of a group where the result has the strides `Z`, from `start` on."""
     image, line, pixel = pixels // (OH * OW), pixels // OW % OH, pixels % OW
-    result = group * Z[4] + image * Z[0] + line * Z[1] + pixel * Z[2]
+    result = start + image * Z[0] + line * Z[1] + pixel * Z[2]
     where = result[:, None] + filters[None, :] * Z[3]
     mask = (pixels < N * OH * OW)[:, None] & (filters < F)[None, :]
+    mask &= ((line < high) & (pixel < wide))[:, None]
     every = GROUPS * F
     _finish(acc, e0, e1, e2, e3, out, where, image, group * F + filters, mask, every, STEPS, WHERE, EXTRA)
 
@@ -90,13 +133,38 @@ def _loaded(pointers, mask, MASKED: tl.constexpr):
 
 
 @triton.jit
+def _plus_windows(
+    acc, source, right, top, left, above, before, begin, end, depth, H: tl.constexpr, W: tl.constexpr, C:
+    tl.constexpr, KW: tl.constexpr, DILATIONS: tl.constexpr, PADDED: tl.constexpr, X: tl.constexpr, Y:
+    tl.constexpr, BK: tl.constexpr, SPREAD: tl.constexpr, WINDOW: tl.constexpr,
+):  # fmt: skip
+    """Add the steps from `begin` to `end`, each of which has a position of the window and `BK` channels."""
+    chunks: tl.constexpr = (C + BK - 1) // BK
+    for step in range(begin, end):
+        place, channel = step // chunks, step % chunks * BK + depth
+        down, along = place // KW * DILATIONS[0], place % KW * DILATIONS[1]
+        inside = (channel < C)[None, :]
+        if PADDED:
+            within = _is_read(top + down, left + along, H, W)[:, None]
+            inside = within if C % BK == 0 else within & inside
+        pointers = (source + down * X[1] + along * X[2])[:, None] + channel[None, :] * X[3]
+        a = _loaded(pointers, inside, PADDED or C % BK != 0)
+        spot, known = _spot(place, above, before, KW, WINDOW, SPREAD)
+        values = right[None, :] + spot * Y[0] + channel[:, None] * Y[1]
+        b = _loaded(values, (channel < C)[:, None] & known, C % BK != 0 or SPREAD is not None)
+        acc = tl.dot(a, b, acc)
+    return acc
+
+
+@triton.jit
 def gathered(
     x, w, e0, e1, e2, e3, out, partial, N: tl.constexpr, H: tl.constexpr, W: tl.constexpr, C: tl.constexpr,
     OH: tl.constexpr, OW: tl.constexpr, F: tl.constexpr, KH: tl.constexpr, KW: tl.constexpr,
     STRIDES: tl.constexpr, DILATIONS: tl.constexpr, LOW: tl.constexpr, PADDED: tl.constexpr, X: tl.constexpr,
     Y: tl.constexpr, Z: tl.constexpr, STEPS: tl.constexpr, WHERE: tl.constexpr, EXTRA: tl.constexpr,
     GROUPS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, FLAT: tl.constexpr,
-    CHANNELS_LAST: tl.constexpr, SPLIT: tl.constexpr,
+    CHANNELS_LAST: tl.constexpr, SPLIT: tl.constexpr, SPREAD: tl.constexpr, WINDOW: tl.constexpr,
+    WHOLE: tl.constexpr,
 ):  # fmt: skip
     """Compute a tile of a group in each workgroup. Loads go through pointers, and masks add the padding.
 
@@ -104,6 +172,7 @@ def gathered(
     position, channel, filter, group) and of the result (image, line, pixel, filter, group). `FLAT` makes
     window positions and channels one loop in the order of memory, which suits few channels. With `SPLIT`, a
     cluster of that many workgroups computes a tile: each sums a part, then adds the parts of some pixels.
+    With `SPREAD`, groups are phases of a result of sizes `WHOLE`, with parts of a window of sizes `WINDOW`.
     """
     across: tl.constexpr = (F + BN - 1) // BN
     number, part, group = tl.program_id(0) // SPLIT, tl.program_id(0) % SPLIT, tl.program_id(1)
@@ -112,13 +181,15 @@ def gathered(
     # Pixels and filters past the end are read as the first ones, so that loads need no masks for them.
     row = pixels if N * OH * OW % BM == 0 else pixels % (N * OH * OW)
     image, line, pixel = row // (OH * OW), row // OW % OH, row % OW
-    top, left = line * STRIDES[0] - LOW[0], pixel * STRIDES[1] - LOW[1]
+    top, left, start, above, before, high, wide = _begin(
+        group, line, pixel, STRIDES, LOW, SPREAD, WHOLE, OH, OW, Z
+    )
+    group = group if SPREAD is None else 0
     source = x + group * X[4] + image * X[0] + top * X[1] + left * X[2]
     right = w + group * Y[3] + (filters if F % BN == 0 else filters % F) * Y[2]
     places: tl.constexpr = KH * KW
-    chunks: tl.constexpr = (C + BK - 1) // BK
     acc = tl.zeros((BM, BN), dtype=tl.float32)
-    steps: tl.constexpr = (places * C + BK - 1) // BK if FLAT else places * chunks
+    steps: tl.constexpr = (places * C + BK - 1) // BK if FLAT else places * ((C + BK - 1) // BK)
     begin, end = part * steps // SPLIT, (part + 1) * steps // SPLIT
     if FLAT:
         for step in range(begin, end):
@@ -134,22 +205,18 @@ def gathered(
             b = _loaded(values, (k < places * C)[:, None], places * C % BK != 0)
             acc = tl.dot(a, b, acc)
     else:
-        for step in range(begin, end):
-            place, channel = step // chunks, step % chunks * BK + depth
-            down, along = place // KW * DILATIONS[0], place % KW * DILATIONS[1]
-            start = source + down * X[1] + along * X[2]
-            inside = (channel < C)[None, :]
-            if PADDED:
-                within = _is_read(top + down, left + along, H, W)[:, None]
-                inside = within if C % BK == 0 else within & inside
-            a = _loaded(start[:, None] + channel[None, :] * X[3], inside, PADDED or C % BK != 0)
-            values = right[None, :] + place * Y[0] + channel[:, None] * Y[1]
-            b = _loaded(values, (channel < C)[:, None], C % BK != 0)
-            acc = tl.dot(a, b, acc)
+        acc = _plus_windows(
+            acc, source, right, top, left, above, before, begin, end, depth, H, W, C, KW, DILATIONS, PADDED,
+            X, Y, BK, SPREAD, WINDOW,
+        )  # fmt: skip
     if SPLIT > 1:
         acc = added_up(acc, partial + number * (SPLIT * BM * BN), part, BM, BN, SPLIT)
         pixels = tile * BM + part * (BM // SPLIT) + tl.arange(0, BM // SPLIT)
-    _write(acc, e0, e1, e2, e3, out, pixels, filters, group, N, OH, OW, F, GROUPS, Z, STEPS, WHERE, EXTRA)
+    groups: tl.constexpr = GROUPS if SPREAD is None else 1
+    _write(
+        acc, e0, e1, e2, e3, out, pixels, filters, group, start, high, wide, N, OH, OW, F, groups, Z, STEPS,
+        WHERE, EXTRA,
+    )  # fmt: skip
 
 
 @triton.jit

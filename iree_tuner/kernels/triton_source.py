@@ -245,7 +245,7 @@ def _operand(
 
 
 @triton.jit
-def _multiplied(x, y, acc):
+def multiplied(x, y, acc):
     """Add the product of two tiles; of f32, as the sum of products of TF32 that is as exact."""
     if x.dtype == y.dtype and x.dtype != tl.float32:
         acc = tl.dot(x, y, acc)
@@ -263,11 +263,11 @@ def _step(
     """Add a part of the depth to a tile's sums; for gated products also to those `HALF` columns on."""
     x = _operand(left, own, rows, first, depth, inside, LOOPS, LEFT, 1, COMPUTED, 0, BM, BK)
     y = _operand(right, others, columns, first, depth, inside, LOOPS, RIGHT, 0, COMPUTED, 1, BN, BK)
-    acc = _multiplied(x, y, acc)
+    acc = multiplied(x, y, acc)
     if GATED:
         columns += HALF
         y = _operand(more, further, columns, first, depth, inside, LOOPS, RIGHT, 0, COMPUTED, 1, BN, BK)
-        other = _multiplied(x, y, other)
+        other = multiplied(x, y, other)
     return acc, other
 
 

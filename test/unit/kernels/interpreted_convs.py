@@ -170,6 +170,19 @@ def in_groups(images, filter_, low, high, stride=1):
     return total.reshape(*total.shape[:3], filters)
 
 
+def transposed(images, filter_, strides, low, size):
+    """A transposed convolution of nhwc by hwio as its gradient is: with zeros between the pixels."""
+    if images.ndim == 3:
+        strides, low, size = ((each[0], *each[1]) for each in ((1, strides), (0, low), (1, size)))
+        return transposed(images[:, None], filter_[None], strides, low, size)[:, 0]
+    count, high, wide, depth = images.shape
+    ends = [(own - 1) * step + 1 for own, step in zip((high, wide), strides, strict=True)]
+    apart = np.zeros((count, *ends, depth))
+    apart[:, :: strides[0], :: strides[1]] = images
+    more = [own + window - 1 - end - at for own, window, end, at in zip(size, filter_.shape, ends, low)]
+    return in_groups(apart, filter_.astype(np.float64), low, more)
+
+
 def silu(x):
     return x / (1 + np.exp(-x))
 
@@ -182,6 +195,21 @@ GROUPED = {  # by JAX 0.10: the arguments of `in_groups`, and what follows the s
     "depthwise_rows": (((6,), (6,)), lambda x, b: silu(x + b)),
     "depthwise_strided": (((0, 0), (0, 0), 2), lambda x: x),
 }
+
+SPREAD = {  # by JAX 0.10: the arguments of `transposed`, and what follows the sums
+    "transposed": (((2, 2), (2, 2), (10, 12)), lambda x, b: np.maximum(x + b, 0)),
+    "transposed_odd": (((3, 2), (4, 2), (14, 15)), lambda x, b: x + b),
+    "transposed_rows": (((4,), (6,), (52,)), lambda x: x),
+}
+for name, (sizes, after) in some([*SPREAD.items()], 2):
+    (place,) = find_here((DILATED.parent / f"{name}.mlir").read_bytes(), name, CUDA).places
+    (site, why) = place.site_for(KERNEL)
+    assert not why and site.problem.spread, (why, site.problem.name)
+    variants = KERNEL.variants(site.problem, CUDA)
+    few = sorted(variants, key=lambda each: (each["bn"] * each["bm"], each["bk"]))
+    for knobs in (variants[0], few[0], few[-1]):
+        out, images, filter_, extras = run(site.problem, knobs)
+        equal(out, after(transposed(images, filter_, *sizes), *extras), 2.0**-8, (name, knobs))
 
 for name, (sizes, after) in some([*GROUPED.items()], 2):
     (place,) = find_here((DILATED.parent / f"{name}.mlir").read_bytes(), name, HOST).places

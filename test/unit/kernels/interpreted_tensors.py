@@ -66,7 +66,7 @@ def wide(operand):
 
 def inside(pointers, mask):
     """Fail where an address that is not masked is of no array."""
-    places, outside = pointers.data[np.broadcast_to(mask.data, pointers.data.shape)], True
+    places, outside = pointers.data[np.broadcast_to(np.asarray(mask.data).astype(bool), pointers.data.shape)], True
     for each in KNOWN:
         start = each.ctypes.data
         outside &= (places < start) | (places >= start + each.nbytes)
