@@ -78,9 +78,9 @@ class Problem:
             it. Steps without inputs are `scale`, `relu`, `relu_ordered` (turns NaN into 0), `at_most_6`,
             `gelu`, `gelu_tanh`, `quick_gelu`, `silu`, `sigmoid` and `truncf`. From `halves` on, steps are of
             the first half of the columns, and from `exchanged_halves` on, of the second one, until `gated`
-            multiplies by the other half (`gated`). The last step may be `moved`: operands and result have
-            other orders of dimensions in memory than the root op and the steps see. The workload has the
-            orders in memory.
+            multiplies by the other half (`gated`). `computed` is anything else (`finish`). The last step may
+            be `moved`: operands and result have other orders of dimensions in memory than the root op and the
+            steps see. The workload has the orders in memory.
         scale: the factor of an attention's scores, or of the step `scale`.
         after, before: how many keys after and before its own position a query of an attention sees; None if
             it sees all.
@@ -106,6 +106,8 @@ class Problem:
         operands: for each operand of a product that kernels compute of inputs, the loops of its dimensions;
             None for an operand that is an input. Inputs of the first operand come first. Empty if both are
             inputs.
+        finish: the last step, which is `computed`: its nest has a loop for each dimension of the value before
+            the moves, and one access that reads what the steps before have computed (`SUMS`).
     """
 
     workload: Workload
@@ -129,6 +131,7 @@ class Problem:
     groups: tuple[RowGroups, ...] = ()
     added: Nest | None = None
     operands: tuple[Nest | None, ...] = ()
+    finish: Nest | None = None
 
     @property
     def masks(self) -> bool:
@@ -157,6 +160,9 @@ class Problem:
         then = ("to", self.result.element_type) if follows else ()
         return "_".join((self.workload.name, *causal, *capped, *padded, *self.epilogue, *then))
 
+
+COMPUTED = "computed"
+"""The step of an epilogue that has no name of its own."""
 
 LEAST_SCRATCH = 1 << 20
 """Bytes of scratch memory that each problem has at least."""
@@ -332,8 +338,9 @@ class Kernel(Protocol):
         backend: the compiler backend whose programs can use it: `llvm-cpu` or `cuda`, or `ANY`.
 
     A class may also have `example = True`: the kernel is then used only where it is named. Only a class that
-    has `computes_operands = True` is asked about problems with `operands`, and only one with `spreads = True`
-    about problems with `spread`.
+    has `computes_operands = True` is asked about problems with `operands`, only one that has
+    `finishes = True` about problems with `finish`, and only one that has `spreads = True` about those with
+    `spread`.
     """
 
     name: str
@@ -363,6 +370,8 @@ def why_not(kernel: Kernel, problem: Problem) -> str:
         return "it computes no operands"
     if problem.spread and not getattr(kernel, "spreads", False):
         return "it reads no images that are spread among zeros"
+    if problem.finish is not None and not getattr(kernel, "finishes", False):
+        return "it computes only steps that have names"
     return kernel.refuses(problem)
 
 

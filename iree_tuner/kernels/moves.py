@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
@@ -129,6 +129,33 @@ def is_source(op: ir.Operation) -> bool:
         value = op.attributes["value"]
         return isinstance(value, ir.DenseElementsAttr) and value.is_splat
     return is_static(op) and (op.name == EMPTY or (op.name == "linalg.fill" and is_elementwise(op)))
+
+
+def graph_of(
+    value: ir.Value, follows: Callable[[ir.Operation], bool], most: int
+) -> tuple[tuple[ir.Operation, ...], tuple[ir.Value, ...]]:
+    """The ops that compute a value, as far back as they are followed, producers first, and what they read.
+
+    About `most` ops are followed. Splats and scalar constants always are.
+    """
+    found, arrays = dict[ir.Operation, None](), dict[ir.Value, None]()
+    entered: set[ir.Operation] = set()  # so many, or a long chain would be too deep
+
+    def visit(each: ir.Value) -> None:
+        op = producer(each)
+        if op is not None and op in found:
+            return
+        costs_nothing = op is not None and (is_source(op) or is_scalar_constant(each))
+        if op is None or len(entered) > most or not (costs_nothing or follows(op)):
+            arrays[each] = None
+            return
+        entered.add(op)
+        for before in (*op.operands, *captured(op)):
+            visit(before)
+        found[op] = None
+
+    visit(value)
+    return tuple(found), tuple(arrays)
 
 
 def numbers(op: ir.Operation, name: str) -> list[int]:

@@ -18,6 +18,9 @@ PLACE = "place"
 REDUCED = "row "
 """In front of a scalar op's name: the term is what the op makes of all elements of a row, and of a value."""
 
+SUMS = -1
+"""The input of an access that reads no array: the sums that a step after a product begins with."""
+
 MOST_IN_ROW = 1 << 14
 """The most elements of a row: a workgroup keeps it in registers."""
 
@@ -145,10 +148,12 @@ class Nest:
         return replace(self, terms=(*self.terms, FormulaTerm(op, element, (len(self.terms) - 1,))))
 
     def reading(self, first: int) -> Nest:
-        """The nest whose inputs have numbers from `first` on."""
-        return replace(
-            self, accesses=tuple(replace(each, input=first + each.input) for each in self.accesses)
-        )
+        """The nest whose inputs have numbers from `first` on; sums stay what they are."""
+
+        def moved(each: Access) -> Access:
+            return each if each.input == SUMS else replace(each, input=first + each.input)
+
+        return replace(self, accesses=tuple(map(moved, self.accesses)))
 
     def in_parts(self, parts: Sequence[LoopPart]) -> Nest:
         """The nest with these parts of its loops as loops; each computes an element, or a term of it."""

@@ -10,23 +10,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from iree.compiler import ir
 
-from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.fused_op import FusedPlan, build, plan_of
 from iree_tuner.kernels.moved import NotIndexableError
 from iree_tuner.kernels.moves import (
     HOISTED,
+    graph_of,
     is_elementwise,
     is_followed,
     is_move,
-    is_scalar_constant,
     is_source,
 )
 from iree_tuner.kernels.nest import Nest
 from iree_tuner.kernels.planned_nest import nest_of
-from iree_tuner.ops.dag import captured
 from iree_tuner.ops.element_type import ElementType
 
 _MOST_OPS, _MOST_ARRAYS = 48, 4
@@ -73,7 +72,7 @@ def computed_operand(root: ir.Operation, at: int, factor: ir.FloatType) -> Compu
     """
     value = root.operands[at]
     kind = ir.RankedTensorType(value.type)
-    ops, inputs = _graph(value)
+    ops, inputs = graph_of(value, partial(_is_followed, most=math.prod(kind.shape)), _MOST_OPS)
     widens = _widens(root, at)
     computes = any(is_elementwise(each) and not is_move(each) and not is_source(each) for each in ops)
     most = math.prod(kind.shape) * factor.width
@@ -98,32 +97,7 @@ def _widens(root: ir.Operation, at: int) -> str:
     return uses[0] if uses in (["arith.sitofp"], ["arith.uitofp"]) else ""
 
 
-def _graph(value: ir.Value) -> tuple[tuple[ir.Operation, ...], tuple[ir.Value, ...]]:
-    """The ops that compute a value of no more elements than it has, producers first, and what they read."""
-    found: dict[ir.Operation, None] = {}
-    arrays: dict[ir.Value, None] = {}
-    entered: set[ir.Operation] = set()  # so many, or a long chain would be too deep
-    most = math.prod(ir.RankedTensorType(value.type).shape)
-
-    def visit(each: ir.Value) -> None:
-        op = producer(each)
-        if op is not None and op in found:
-            return
-        if op is None or len(entered) > _MOST_OPS or not _is_followed(op, most):
-            arrays[each] = None
-            return
-        entered.add(op)
-        for before in (*op.operands, *captured(op)):
-            visit(before)
-        found[op] = None
-
-    visit(value)
-    return tuple(found), tuple(arrays)
-
-
 def _is_followed(op: ir.Operation, most: int) -> bool:
-    if is_source(op) or is_scalar_constant(op.result):
-        return True
     if op.name in HOISTED or not is_followed(op):
         return False
     return math.prod(ir.RankedTensorType(op.result.type).shape) <= most

@@ -52,6 +52,8 @@ class ProductShape:
         computed: by operand that is not an array, its computation: loops of `batch`, then of `m` or `n`, then
             of `k`. Its steps mean nothing.
         bytes: of an element of an operand that tensor cores read; 4 if one of them is f32.
+        finishes: the step `Problem.finish` with loops of `batch`, `m` and `n`, and with those of `batch`, `n`
+            and `m`; empty without it.
     """
 
     sizes: Mapping[str, tuple[int, ...]]
@@ -60,6 +62,7 @@ class ProductShape:
     gated: bool = False
     computed: Mapping[str, Nest] = field(default_factory=dict[str, Nest])
     bytes: int = 2
+    finishes: tuple[Nest, ...] = ()
 
     @property
     def exchanged(self) -> bool:
@@ -85,6 +88,7 @@ class ProductShape:
             steps={name: {**own, "m": own["n"], "n": own["m"]} for name, own in arrays.items()},
             sources=(self.sources[1], self.sources[0]),
             computed={array: nest for array, nest in computed.items() if nest is not None},
+            finishes=self.finishes[::-1],
         )  # fmt: skip
 
     def size(self, role: str) -> int:
@@ -159,8 +163,7 @@ def product_shape(problem: Problem) -> ProductShape | None:
         order = tuple(each for each in order if each != half)
         result = strides_of(order, sizes)
     nests = [*(problem.operands or (None, None))]
-    first = nests[0]
-    sources = 0, 1 if first is None else len({each.input for each in first.accesses})
+    sources = 0, 1 if (first := nests[0]) is None else len({each.input for each in first.accesses})
     if exchanged:
         left, right = right, left
         loops |= {"m": loops["n"], "n": loops["m"]}
@@ -181,10 +184,11 @@ def product_shape(problem: Problem) -> ProductShape | None:
     own: dict[str, list[int]] = {}
     for role in ROLES:
         steps = (right if LEFT in nest_of else left) if role == "k" else result
-        long = [each for each in loops[role] if sizes[each] > 1]
-        own[role] = sorted([each for each in long if each != half], key=steps.__getitem__, reverse=True)
+        long = [each for each in loops[role] if sizes[each] > 1 and each != half]
+        own[role] = sorted(long, key=steps.__getitem__, reverse=True)
     own["n"] = [*([] if half is None else [half]), *own["n"]]
-    if (computed := _computed(nest_of, arrays, sizes, own)) is None:
+    computed, finishes = _computed(nest_of, arrays, sizes, own), _finishes(problem.finish, seen, sizes, own)
+    if computed is None or finishes is None:
         return None
     placed = [steps for array, steps in arrays.items() if array not in computed]
     groups = {role: runs_of(own[role], sizes, placed) for role in ROLES}
@@ -195,7 +199,7 @@ def product_shape(problem: Problem) -> ProductShape | None:
         for array, steps in arrays.items()
     }
     wide = "f32" in operand_types(problem)
-    return ProductShape(sized, steps_of, sources, half is not None, computed, 4 if wide else 2)
+    return ProductShape(sized, steps_of, sources, half is not None, computed, 4 if wide else 2, finishes)
 
 
 def operand_types(problem: Problem) -> tuple[str, str]:
@@ -225,6 +229,28 @@ def _computed(
             return None
         found[array] = nest.in_parts([part for loop in order for part in parts if dense[part.of] == loop])
     return found
+
+
+def _finishes(
+    nest: Nest | None, seen: Sequence[Sequence[int]], sizes: Sequence[int],
+    own: Mapping[str, Sequence[int]],
+) -> tuple[Nest, ...] | None:  # fmt: skip
+    """The step with loops by rows and by columns first; empty without one, None if it does not fit.
+
+    `seen` are the product's loops as the step's loops go through them, and `own` those of each role.
+    """
+    if nest is None:
+        return ()
+    along = [loop for dimension in seen for loop in dimension]
+    parts = common_parts(nest.sizes, [sizes[each] for each in along])
+    if parts is None:
+        return None
+
+    def ordered(*roles: str) -> Nest:
+        loops = [loop for role in roles for loop in own[role]]
+        return nest.in_parts([part for loop in loops for part in parts if along[part.of] == loop])
+
+    return ordered("batch", "m", "n"), ordered("batch", "n", "m")
 
 
 OPERATIONS = {

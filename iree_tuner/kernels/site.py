@@ -21,10 +21,11 @@ from iree_tuner.kernels.attention import ATTENTION_OP, attention_of, find_attent
 from iree_tuner.kernels.attention_op import build_alone
 from iree_tuner.kernels.epilogue import RowGroups, next_steps, producer, start_of_bias
 from iree_tuner.kernels.expression import constant_of, number
+from iree_tuner.kernels.finish import finishes_of
 from iree_tuner.kernels.formula import follow
 from iree_tuner.kernels.gated import BEFORE, Gated, build_gated, find_gated
 from iree_tuner.kernels.integers import Integers, Operands, Padding, operands_of, padding_of
-from iree_tuner.kernels.kernel import Array, Problem
+from iree_tuner.kernels.kernel import COMPUTED, Array, Problem
 from iree_tuner.kernels.moved import (
     Moved,
     build_dispatch,
@@ -255,14 +256,45 @@ def _sites_of(root: ir.Operation, taken: set[ir.Operation]) -> _Own:
         ops += [each for each in steps.ops if each not in ops]  # ops may share a zero
         sites.append((_site(workload, inputs, ops, epilogue, function, scale, groups), ops[-1]))
         sites += _padded(*sites[-1], padding, inputs, ops)
+    every, more_inputs, more_ops = _with_finishes(sites, padding, inputs, ops)
     gated = (
         None if is_convolution(workload) else find_gated(root, workload, ops[ops.index(root) + 1 :], factor)
     )
     whole = gated is not None and {*epilogue} <= BEFORE and len(inputs) < 4
     more = [_gated_site(sites[-1][0], gated, root, inputs, ops)] if gated is not None and whole else []
-    moved = [] if bias else _moved_sites(root, sites, start, inputs, ops, taken)
-    computed = [] if bias else _computed_sites(root, sites, start, inputs, ops, taken)
-    return [*sites, *moved, *more, *computed]
+    moved = [] if bias else _moved_sites(root, every, start, more_inputs, more_ops, taken)
+    computed = [] if bias else _computed_sites(root, every, start, more_inputs, more_ops, taken)
+    return [*every, *moved, *more, *computed]
+
+
+def _with_finishes(
+    sites: _Own, padding: Padding | None, inputs: Sequence[ir.Value], ops: Sequence[ir.Operation]
+) -> tuple[_Own, list[ir.Value], list[ir.Operation]]:
+    """The sites with those that have one further step, and the inputs and the ops of all of them."""
+    site, last = sites[-1]
+    named = site.problem
+    before, own = [*inputs[: len(named.inputs)]], [*ops[: ops.index(last) + 1]]
+    found, read, every = [*sites], before, own
+    for step in finishes_of(last.result):
+        if not {*before}.isdisjoint(step.inputs):
+            break
+        read, every = [*before, *step.inputs], [*own, *(each for each in step.ops if each not in own)]
+        epilogue = (*named.epilogue, COMPUTED)
+        longer = _site(named.workload, read, every, epilogue, site.function, named.scale, named.groups)
+        problem = replace(longer.problem, finish=step.nest.reading(len(before)))
+        found.append((replace(longer, problem=problem), every[-1]))
+        found += _padded(*found[-1], padding, read, every)
+    return found, read, every
+
+
+def _after(root: ir.Operation, ops: Sequence[ir.Operation]) -> list[ir.Operation]:
+    """The ops that use a root op's result, or what others of them have computed of it; in order."""
+    found, known = list[ir.Operation](), {root.result}
+    for op in ops:
+        if not known.isdisjoint(op.operands):
+            found.append(op)
+            known.add(op.result)
+    return found
 
 
 def _gated_site(
@@ -298,7 +330,7 @@ def _moved_sites(
     found, read = _Own(), set[ir.Operation]()
     for site, last in sites:
         own = ops[: ops.index(last) + 1]
-        moved = moved_product(root, own[ops.index(root) + 1 :], taken)
+        moved = moved_product(root, _after(root, own), taken)
         extras = inputs[2 : len(site.problem.inputs)]
         if moved is None or len({*moved.operands, *extras}) < 2 + len(extras):
             continue
@@ -360,7 +392,7 @@ def _computed_sites(
     found = _Own()
     for site, last in sites if any(computed) else ():
         own, extras = ops[: ops.index(last) + 1], inputs[2 : len(site.problem.inputs)]
-        moved = moved_product(root, own[ops.index(root) + 1 :], {*taken, *chain})
+        moved = moved_product(root, _after(root, own), {*taken, *chain})
         problem, every, read = site.problem, own, root.operands[:2]
         build: _Build = partial(_rebuilt, root, own, extras)
         if moved is not None:
@@ -422,9 +454,10 @@ class _Computes:
 
             return build_dispatch(result, made)
 
+        finish, added = site.problem.finish, len(self.inputs) - len(site.problem.inputs)
         problem = replace(
             site.problem, inputs=tuple(map(array_of, self.inputs)), operands=tuple(nests),
-            constants=_constants(self.inputs),
+            constants=_constants(self.inputs), finish=finish and finish.reading(added),
         )  # fmt: skip
         case, text = case_of(self.inputs, every), program_of(self.inputs, result, alone)
         return replace(site, problem=problem, case=case, one_op=text)

@@ -92,7 +92,7 @@ def build_kernel_spec(
             module, target if target.context == context else attribute_from(str(target), context)
         )
         first, last, kinds = list[_Pair](), list[_Pair](), dict[str, list[_Pair]]()
-        rounds: dict[tuple[bool, bool, int], list[_Pair]] = {}
+        rounds: dict[tuple[bool, bool, int, int], list[_Pair]] = {}
         rows: dict[int, list[_Pair]] = {}  # norms, by their number of terms
         for placement in placements:
             if placement.code.kind == "ops":  # kernels and chains see the program with joint products
@@ -112,7 +112,8 @@ def build_kernel_spec(
             # product, equal to that of the values, ends with.
             problem = placement.site.problem
             attends = problem.workload.family == Attention.name
-            key = bool(placement.site.one_op), attends, len(problem.epilogue)
+            terms = 0 if problem.finish is None else len(problem.finish.terms)
+            key = bool(placement.site.one_op), attends, len(problem.epilogue), terms
             rounds.setdefault(key, []).extend(spec.add(placement))
         larger_first = [rounds[key] for key in sorted(rounds, reverse=True)]
         larger_first += [rows[count] for count in sorted(rows, reverse=True)]

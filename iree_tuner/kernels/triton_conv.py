@@ -9,11 +9,15 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 from operator import mod
+from typing import Any
 
+from iree_tuner.kernels import triton_finish
 from iree_tuner.kernels.kernel import LEAST_SCRATCH, Code, KernelError, Knobs, Problem
+from iree_tuner.kernels.nest import Nest, common_parts
 from iree_tuner.kernels.product_shape import OPERATIONS, WHOLE
 from iree_tuner.kernels.shapes import ConvShape, conv_shape
 from iree_tuner.kernels.triton_code import (
+    NARROW,
     SHARED_BYTES,
     TritonKernel,
     made_code,
@@ -246,10 +250,21 @@ def _boxes(shape: ConvShape, box: tuple[int, int, int]) -> int:
     return math.prod(-(-size // own) for size, own in zip(sizes, box, strict=True))
 
 
-PARAMETERS: tuple[str, ...] = ("x", "w", "e0", "e1", "e2", "e3", "out", "partial")
+PARAMETERS: tuple[str, ...] = ("x", "w", "e0", "e1", "e2", "e3", "e4", "e5", "out", "partial")
 _MOST_EXTRAS = len(PARAMETERS) - 4
 
-_ELEMENTWISE = ("relu", "relu_ordered", "at_most_6", "gelu", "gelu_tanh", "silu", "truncf")
+_ELEMENTWISE = (
+    "f16",
+    "bf16",
+    "relu",
+    "relu_ordered",
+    "at_most_6",
+    "gelu",
+    "gelu_tanh",
+    "silu",
+    "quick_gelu",
+    "sigmoid",
+)
 
 Step = tuple[str, str]
 """An operation, and the index of its operand: `filter`, `image` or `pixel`; empty without an operand."""
@@ -260,6 +275,7 @@ class TritonConv(TritonKernel):
 
     name = "triton_conv"
     spreads = True
+    finishes = True
     summary = "f16 and bf16 2-D convolutions, padded or not, with epilogues, for Hopper, by Triton"
 
     def refuses(self, problem: Problem) -> str:
@@ -294,12 +310,16 @@ def refused(problem: Problem) -> str:
     image, weights, sums = map(str, problem.workload.types)
     if image != weights or image not in ("f16", "bf16") or sums not in ("f32", image):
         return f"its types are {', '.join((image, weights, sums))}, not f16 or bf16"
-    unknown = [step for step in problem.epilogue if _step(problem, step) is None]
+    if why := triton_finish.refused(problem):
+        return why
+    unknown = [step for step in triton_finish.steps_of(problem) if _step(problem, step) is None]
     if unknown:
         return f"its epilogue has {unknown[0]}, which it does not compute in this layout"
+    if problem.finish is not None and finish_of(problem) is None:
+        return "its epilogue is computed in another order of pixels and filters"
     if len(problem.inputs) - 2 > _MOST_EXTRAS:
         return f"its epilogue has more than {_MOST_EXTRAS} operands"
-    return unfit_arrays(problem)
+    return unfit_arrays(problem, NARROW)
 
 
 def shape_for(problem: Problem) -> ConvShape | None:
@@ -342,16 +362,39 @@ def _step(problem: Problem, name: str) -> Step | None:
     return (OPERATIONS[operation], "image") if loops[:1] == workload.role("batch") else None
 
 
+def finish_of(problem: Problem) -> Nest | None:
+    """The step without a name, with loops of pixels, then of filters; None without one, or if it cannot be.
+
+    Pixels are those of all images in the order of lines, and filters those of all groups.
+    """
+    workload, nest = problem.workload, problem.finish
+    written, sizes = workload.maps[2].loops, workload.loops
+    parts = None if nest is None else common_parts(nest.sizes, [sizes[each] for each in written])
+    if nest is None or parts is None:
+        return None
+    roles = ("batch", "output_image", "depth", "output_channel")
+    loops = [loop for role in roles for loop in workload.role(role)]
+    return nest.in_parts([part for loop in loops for part in parts if written[part.of] == loop])
+
+
+def finish_function(problem: Problem, full: tuple[bool, bool]) -> Any:  # noqa: ANN401 - Triton has no types
+    """The same as a function in Triton. `full`: whether no pixels are past the end, and no filters."""
+    shape = conv_shape(problem)
+    assert shape is not None, "`refuses` has looked"
+    sides = shape.pixels, shape.groups * shape.filters
+    return triton_finish.function_of(finish_of(problem), sides, full, len(PARAMETERS) - 2)
+
+
 def sizes_of(problem: Problem, shape: ConvShape) -> dict[str, object]:
     """The constants that do not depend on knobs: sizes of images and windows, and the epilogue."""
-    steps = [each for each in (_step(problem, name) for name in problem.steps) if each]
+    steps = [each for each in (_step(problem, name) for name in triton_finish.steps_of(problem)) if each]
     extras = [number for number, (_, where) in enumerate(steps) if where]
     return {
         "N": shape.images, "H": shape.in_h, "W": shape.in_w, "OH": shape.out_h, "OW": shape.out_w,
         "F": shape.filters, "KH": shape.window_h, "KW": shape.window_w, "STRIDES": shape.strides,
         "DILATIONS": shape.dilations, "LOW": shape.low, "STEPS": tuple(name for name, _ in steps),
         "WHERE": tuple(where for _, where in steps),
-        "EXTRA": tuple(extras.index(each) if each in extras else -1 for each in range(len(steps))),
+        "EXTRA": tuple(2 + extras.index(each) if each in extras else -1 for each in range(len(steps))),
     }  # fmt: skip
 
 
@@ -370,6 +413,8 @@ def constants_of(problem: Problem, plan: ConvTiling) -> dict[str, object]:
     """The compile-time constants of the source."""
     shape, knobs = plan.shape, plan.knobs
     found = {**sizes_of(problem, shape), "C": shape.channels, "BN": knobs["bn"], "BK": knobs["bk"]}
+    whole = bool(knobs["boxed"]) or shape.pixels % plan.bm == 0  # pixels outside of a box are not computed
+    found["FINISH"] = finish_function(problem, (whole, shape.filters % plan.across == 0))
     if knobs["boxed"]:
         own = {
             "TN": knobs["images"], "TH": knobs["lines"], "TW": knobs["pixels"],

@@ -5,7 +5,7 @@ channels. Imported only where Triton is installed; `triton_conv` compiles it ahe
 """
 
 # Triton's functions have untyped values, and parameters in capitals are compile-time constants.
-# ruff: noqa: N803, ANN001, ANN201, ANN202
+# ruff: noqa: N803, ANN001, ANN201, ANN202, RUF005
 # pyright: basic, reportMissingImports=false
 
 import triton
@@ -16,32 +16,26 @@ from iree_tuner.kernels.triton_source import added_up, elementwise
 
 @triton.jit
 def _finish(
-    acc, e0, e1, e2, e3, out, places, images, filters, mask, F: tl.constexpr, STEPS: tl.constexpr,
-    WHERE: tl.constexpr, EXTRA: tl.constexpr,
+    acc, arrays, out, places, images, pixels, filters, mask, F: tl.constexpr, STEPS: tl.constexpr,
+    WHERE: tl.constexpr, EXTRA: tl.constexpr, FINISH: tl.constexpr,
 ):  # fmt: skip
     """Compute the epilogue's steps in order, and store the result.
 
-    `EXTRA` has the number of each step's operand, and `WHERE` how that operand is indexed: by `filter`, by
-    `image` (images and filters) or by `pixel` (like the result); empty for steps without an operand.
+    `EXTRA` has the number of each step's operand among `arrays`, and `WHERE` how that operand is indexed: by
+    `filter`, by `image` (images and filters) or by `pixel` (like the result); empty for steps without an
+    operand. `FINISH` computes a further step, which has no name.
     """
     for step in tl.static_range(len(STEPS)):
         if WHERE[step] == "":
-            acc = elementwise(acc, out, STEPS, step)
+            acc = elementwise(acc, STEPS, step)
         else:
-            if EXTRA[step] == 0:
-                extra = e0
-            elif EXTRA[step] == 1:
-                extra = e1
-            elif EXTRA[step] == 2:
-                extra = e2
-            else:
-                extra = e3
             if WHERE[step] == "filter":
-                value = tl.load(extra + filters, mask=filters < F, other=0.0)[None, :]
+                value = tl.load(arrays[EXTRA[step]] + filters, mask=filters < F, other=0.0)[None, :]
             elif WHERE[step] == "image":
-                value = tl.load(extra + images[:, None] * F + filters[None, :], mask=mask, other=0.0)
+                of_image = images[:, None] * F + filters[None, :]
+                value = tl.load(arrays[EXTRA[step]] + of_image, mask=mask, other=0.0)
             else:
-                value = tl.load(extra + places, mask=mask, other=0.0)
+                value = tl.load(arrays[EXTRA[step]] + places, mask=mask, other=0.0)
             value = value.to(acc.dtype)
             if STEPS[step] == "add":
                 acc += value
@@ -49,38 +43,29 @@ def _finish(
                 acc -= value
             else:
                 acc *= value
+    if FINISH is not None:
+        acc = FINISH(acc, (0, 0) + arrays, pixels[:, None], filters[None, :])
     tl.store(out + places, acc.to(out.dtype.element_ty), mask=mask)
 
 
 @triton.jit
-def _phase(place, AXIS: tl.constexpr, LOW: tl.constexpr, SPREAD: tl.constexpr, WHOLE: tl.constexpr):
-    """The first position of the window in a phase along an axis, and the line or pixel of the image there.
-
-    Also the number of the phase's lines or pixels in the result.
-    """
+def _phase(place, AXIS: tl.constexpr, LOW: tl.constexpr, SPREAD: tl.constexpr):
+    """The first position of the window in a phase along an axis, and the line or pixel of the image there."""
     first = (LOW[AXIS] + SPREAD[AXIS] - place) % SPREAD[AXIS]
-    return first, (place + first - LOW[AXIS]) // SPREAD[AXIS], (WHOLE[AXIS] - place - 1) // SPREAD[AXIS] + 1
+    return first, (place + first - LOW[AXIS]) // SPREAD[AXIS]
 
 
 @triton.jit
-def _begin(
-    group, line, pixel, STRIDES: tl.constexpr, LOW: tl.constexpr, SPREAD: tl.constexpr, WHOLE: tl.constexpr,
-    OH: tl.constexpr, OW: tl.constexpr, Z: tl.constexpr,
-):  # fmt: skip
-    """Where windows begin in an image, and the result of a group or phase begins.
-
-    Also the phase's first position in the window, and its sizes.
-    """
+def _begin(line, pixel, STRIDES: tl.constexpr, LOW: tl.constexpr, SPREAD: tl.constexpr):
+    """Where windows begin in an image, and a phase's first position in the window."""
     if SPREAD is None:
-        top, left, start = line * STRIDES[0] - LOW[0], pixel * STRIDES[1] - LOW[1], group * Z[4]
-        above, before, high, wide = 0, 0, OH, OW
+        top, left = line * STRIDES[0] - LOW[0], pixel * STRIDES[1] - LOW[1]
+        above, before = 0, 0
     else:
-        down, along = group // SPREAD[1], group % SPREAD[1]
-        above, top, high = _phase(down, 0, LOW, SPREAD, WHOLE)
-        before, left, wide = _phase(along, 1, LOW, SPREAD, WHOLE)
+        above, top = _phase(tl.program_id(1) // SPREAD[1], 0, LOW, SPREAD)
+        before, left = _phase(tl.program_id(1) % SPREAD[1], 1, LOW, SPREAD)
         top, left = line + top, pixel + left
-        start = down * (Z[1] // SPREAD[0]) + along * (Z[2] // SPREAD[1])
-    return top, left, start, above, before, high, wide
+    return top, left, above, before
 
 
 @triton.jit
@@ -95,19 +80,48 @@ def _spot(place, above, before, KW: tl.constexpr, WINDOW: tl.constexpr, SPREAD: 
 
 
 @triton.jit
-def _write(
-    acc, e0, e1, e2, e3, out, pixels, filters, group, start, high, wide, N: tl.constexpr, OH: tl.constexpr,
-    OW: tl.constexpr, F: tl.constexpr, GROUPS: tl.constexpr, Z: tl.constexpr, STEPS: tl.constexpr,
-    WHERE: tl.constexpr, EXTRA: tl.constexpr,
+def _in_result(
+    pixels, N: tl.constexpr, OH: tl.constexpr, OW: tl.constexpr, Z: tl.constexpr, SPREAD: tl.constexpr,
+    WHOLE: tl.constexpr,
 ):  # fmt: skip
-    """Finish sums of pixels by filters of a group where the result has the strides `Z`, from `start` on."""
+    """Images of a group's or phase's pixels, their numbers and offsets in the result, and which it has."""
     image, line, pixel = pixels // (OH * OW), pixels // OW % OH, pixels % OW
-    result = start + image * Z[0] + line * Z[1] + pixel * Z[2]
-    where = result[:, None] + filters[None, :] * Z[3]
-    mask = (pixels < N * OH * OW)[:, None] & (filters < F)[None, :]
-    mask &= ((line < high) & (pixel < wide))[:, None]
-    every = GROUPS * F
-    _finish(acc, e0, e1, e2, e3, out, where, image, group * F + filters, mask, every, STEPS, WHERE, EXTRA)
+    place, inside = image * Z[0] + line * Z[1] + pixel * Z[2], pixels < N * OH * OW
+    if SPREAD is None:
+        place += tl.program_id(1) * Z[4]
+    else:
+        down, along = tl.program_id(1) // SPREAD[1], tl.program_id(1) % SPREAD[1]
+        place += down * (Z[1] // SPREAD[0]) + along * (Z[2] // SPREAD[1])
+        line, pixel = line * SPREAD[0] + down, pixel * SPREAD[1] + along
+        inside &= (line < WHOLE[0]) & (pixel < WHOLE[1])
+        pixels = tl.where(inside, (image * WHOLE[0] + line) * WHOLE[1] + pixel, 0)
+    return image, pixels, place, inside
+
+
+@triton.jit
+def _write(
+    acc, arrays, out, pixels, filters, N: tl.constexpr, OH: tl.constexpr, OW: tl.constexpr,
+    F: tl.constexpr, GROUPS: tl.constexpr, Z: tl.constexpr, STEPS: tl.constexpr, WHERE: tl.constexpr,
+    EXTRA: tl.constexpr, FINISH: tl.constexpr, SPREAD: tl.constexpr, WHOLE: tl.constexpr,
+):  # fmt: skip
+    """Finish sums of pixels by filters of this group where the result has the strides `Z`."""
+    image, pixels, result, inside = _in_result(pixels, N, OH, OW, Z, SPREAD, WHOLE)
+    where, mask = result[:, None] + filters[None, :] * Z[3], inside[:, None] & (filters < F)[None, :]
+    own = filters if SPREAD is not None else tl.program_id(1) * F + filters
+    every: tl.constexpr = F if SPREAD is not None else GROUPS * F
+    _finish(acc, arrays, out, where, image, pixels, own, mask, every, STEPS, WHERE, EXTRA, FINISH)
+
+
+@triton.jit
+def _write_box(
+    acc, arrays, out, image, line, pixel, filters, N: tl.constexpr, OH: tl.constexpr, OW: tl.constexpr,
+    F: tl.constexpr, STEPS: tl.constexpr, WHERE: tl.constexpr, EXTRA: tl.constexpr, FINISH: tl.constexpr,
+):  # fmt: skip
+    """Finish sums of pixels by filters where channels are last; some pixels may be outside of the result."""
+    inside = (image < N) & (line < OH) & (pixel < OW)
+    pixels = tl.where(inside, image * (OH * OW) + line * OW + pixel, 0)
+    where, mask = pixels[:, None] * F + filters[None, :], inside[:, None] & (filters < F)[None, :]
+    _finish(acc, arrays, out, where, image, pixels, filters, mask, F, STEPS, WHERE, EXTRA, FINISH)
 
 
 @triton.jit
@@ -158,13 +172,13 @@ def _plus_windows(
 
 @triton.jit
 def gathered(
-    x, w, e0, e1, e2, e3, out, partial, N: tl.constexpr, H: tl.constexpr, W: tl.constexpr, C: tl.constexpr,
-    OH: tl.constexpr, OW: tl.constexpr, F: tl.constexpr, KH: tl.constexpr, KW: tl.constexpr,
-    STRIDES: tl.constexpr, DILATIONS: tl.constexpr, LOW: tl.constexpr, PADDED: tl.constexpr, X: tl.constexpr,
-    Y: tl.constexpr, Z: tl.constexpr, STEPS: tl.constexpr, WHERE: tl.constexpr, EXTRA: tl.constexpr,
-    GROUPS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, FLAT: tl.constexpr,
-    CHANNELS_LAST: tl.constexpr, SPLIT: tl.constexpr, SPREAD: tl.constexpr, WINDOW: tl.constexpr,
-    WHOLE: tl.constexpr,
+    x, w, e0, e1, e2, e3, e4, e5, out, partial, N: tl.constexpr, H: tl.constexpr, W: tl.constexpr,
+    C: tl.constexpr, OH: tl.constexpr, OW: tl.constexpr, F: tl.constexpr, KH: tl.constexpr,
+    KW: tl.constexpr, STRIDES: tl.constexpr, DILATIONS: tl.constexpr, LOW: tl.constexpr,
+    PADDED: tl.constexpr, X: tl.constexpr, Y: tl.constexpr, Z: tl.constexpr, STEPS: tl.constexpr,
+    WHERE: tl.constexpr, EXTRA: tl.constexpr, GROUPS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+    BK: tl.constexpr, FLAT: tl.constexpr, CHANNELS_LAST: tl.constexpr, SPLIT: tl.constexpr,
+    FINISH: tl.constexpr, SPREAD: tl.constexpr, WINDOW: tl.constexpr, WHOLE: tl.constexpr,
 ):  # fmt: skip
     """Compute a tile of a group in each workgroup. Loads go through pointers, and masks add the padding.
 
@@ -181,9 +195,7 @@ def gathered(
     # Pixels and filters past the end are read as the first ones, so that loads need no masks for them.
     row = pixels if N * OH * OW % BM == 0 else pixels % (N * OH * OW)
     image, line, pixel = row // (OH * OW), row // OW % OH, row % OW
-    top, left, start, above, before, high, wide = _begin(
-        group, line, pixel, STRIDES, LOW, SPREAD, WHOLE, OH, OW, Z
-    )
+    top, left, above, before = _begin(line, pixel, STRIDES, LOW, SPREAD)
     group = group if SPREAD is None else 0
     source = x + group * X[4] + image * X[0] + top * X[1] + left * X[2]
     right = w + group * Y[3] + (filters if F % BN == 0 else filters % F) * Y[2]
@@ -202,8 +214,7 @@ def gathered(
                 inside &= _is_read(top[:, None] + down[None, :], left[:, None] + along[None, :], H, W)
             a = _loaded(source[:, None] + offsets[None, :], inside, PADDED or places * C % BK != 0)
             values = right[None, :] + (place * Y[0] + channel * Y[1])[:, None]
-            b = _loaded(values, (k < places * C)[:, None], places * C % BK != 0)
-            acc = tl.dot(a, b, acc)
+            acc = tl.dot(a, _loaded(values, (k < places * C)[:, None], places * C % BK != 0), acc)
     else:
         acc = _plus_windows(
             acc, source, right, top, left, above, before, begin, end, depth, H, W, C, KW, DILATIONS, PADDED,
@@ -212,11 +223,10 @@ def gathered(
     if SPLIT > 1:
         acc = added_up(acc, partial + number * (SPLIT * BM * BN), part, BM, BN, SPLIT)
         pixels = tile * BM + part * (BM // SPLIT) + tl.arange(0, BM // SPLIT)
-    groups: tl.constexpr = GROUPS if SPREAD is None else 1
+    arrays = (x, w, e0, e1, e2, e3, e4, e5)
     _write(
-        acc, e0, e1, e2, e3, out, pixels, filters, group, start, high, wide, N, OH, OW, F, groups, Z, STEPS,
-        WHERE, EXTRA,
-    )  # fmt: skip
+        acc, arrays, out, pixels, filters, N, OH, OW, F, GROUPS, Z, STEPS, WHERE, EXTRA, FINISH, SPREAD, WHOLE
+    )
 
 
 @triton.jit
@@ -233,11 +243,12 @@ def _weighed(
 
 @triton.jit
 def depthwise(
-    x, w, e0, e1, e2, e3, out, partial, N: tl.constexpr, H: tl.constexpr, W: tl.constexpr, OH: tl.constexpr,  # noqa: ARG001
-    OW: tl.constexpr, F: tl.constexpr, KH: tl.constexpr, KW: tl.constexpr, STRIDES: tl.constexpr,
-    DILATIONS: tl.constexpr, LOW: tl.constexpr, PADDED: tl.constexpr, X: tl.constexpr, Y: tl.constexpr,
-    Z: tl.constexpr, STEPS: tl.constexpr, WHERE: tl.constexpr, EXTRA: tl.constexpr, GROUPS: tl.constexpr,
-    BM: tl.constexpr, BN: tl.constexpr, AT_ONCE: tl.constexpr,
+    x, w, e0, e1, e2, e3, e4, e5, out, partial, N: tl.constexpr, H: tl.constexpr,  # noqa: ARG001
+    W: tl.constexpr, OH: tl.constexpr, OW: tl.constexpr, F: tl.constexpr, KH: tl.constexpr,
+    KW: tl.constexpr, STRIDES: tl.constexpr, DILATIONS: tl.constexpr, LOW: tl.constexpr,
+    PADDED: tl.constexpr, X: tl.constexpr, Y: tl.constexpr, Z: tl.constexpr, STEPS: tl.constexpr,
+    WHERE: tl.constexpr, EXTRA: tl.constexpr, GROUPS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+    AT_ONCE: tl.constexpr, FINISH: tl.constexpr,
 ):  # fmt: skip
     """Compute a tile of pixels by channels, each of which has a filter of its own.
 
@@ -262,16 +273,18 @@ def depthwise(
                 acc += _weighed(source, right, top, left, down, along, H, W, KW, DILATIONS, PADDED, X, Y)
     where = (image * Z[0] + line * Z[1] + pixel * Z[2])[:, None] + (channels * Z[4])[None, :]
     mask = (pixels < N * OH * OW)[:, None] & (channels < GROUPS)[None, :]
-    _finish(acc, e0, e1, e2, e3, out, where, image, channels, mask, GROUPS * F, STEPS, WHERE, EXTRA)
+    arrays = (x, w, e0, e1, e2, e3, e4, e5)
+    _finish(acc, arrays, out, where, image, pixels, channels, mask, GROUPS * F, STEPS, WHERE, EXTRA, FINISH)
 
 
 @triton.jit
 def boxed(
-    x, w, e0, e1, e2, e3, out, partial, N: tl.constexpr, H: tl.constexpr, W: tl.constexpr, C: tl.constexpr,  # noqa: ARG001
-    OH: tl.constexpr, OW: tl.constexpr, F: tl.constexpr, KH: tl.constexpr, KW: tl.constexpr,
-    STRIDES: tl.constexpr, DILATIONS: tl.constexpr, LOW: tl.constexpr, STEPS: tl.constexpr,
-    WHERE: tl.constexpr, EXTRA: tl.constexpr, TN: tl.constexpr, TH: tl.constexpr, TW: tl.constexpr,
-    BN: tl.constexpr, BK: tl.constexpr, WORKGROUPS: tl.constexpr, FLATTEN: tl.constexpr, MORE: tl.constexpr,
+    x, w, e0, e1, e2, e3, e4, e5, out, partial, N: tl.constexpr, H: tl.constexpr,  # noqa: ARG001
+    W: tl.constexpr, C: tl.constexpr, OH: tl.constexpr, OW: tl.constexpr, F: tl.constexpr, KH: tl.constexpr,
+    KW: tl.constexpr, STRIDES: tl.constexpr, DILATIONS: tl.constexpr, LOW: tl.constexpr,
+    STEPS: tl.constexpr, WHERE: tl.constexpr, EXTRA: tl.constexpr, TN: tl.constexpr, TH: tl.constexpr,
+    TW: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, WORKGROUPS: tl.constexpr, FLATTEN: tl.constexpr,
+    MORE: tl.constexpr, FINISH: tl.constexpr,
 ):  # fmt: skip
     """Compute tiles with channels last. The bulk copy engine (TMA) loads operands, with zeros as padding.
 
@@ -315,13 +328,12 @@ def boxed(
                 rest = tl.dot(others.load([step * BK, column * (BN + MORE) + BN]).T, values, rest)
         pixels, filters = tl.arange(0, TN * TH * TW), column * (BN + MORE) + tl.arange(0, BN)
         image, line, pixel = first + pixels // (TH * TW), top + pixels // TW % TH, left + pixels % TW
-        rows = (image < N) & (line < OH) & (pixel < OW)
-        start = (image * (OH * OW * F) + line * (OW * F) + pixel * F)[:, None]
-        mask = rows[:, None] & (filters < F)[None, :]
-        where = start + filters[None, :]
-        _finish(acc.T, e0, e1, e2, e3, out, where, image, filters, mask, F, STEPS, WHERE, EXTRA)
+        arrays = (x, w, e0, e1, e2, e3, e4, e5)
+        _write_box(
+            acc.T, arrays, out, image, line, pixel, filters, N, OH, OW, F, STEPS, WHERE, EXTRA, FINISH
+        )  # fmt: skip
         if MORE > 0:
             filters = column * (BN + MORE) + BN + tl.arange(0, MORE)
-            mask = rows[:, None] & (filters < F)[None, :]
-            where = start + filters[None, :]
-            _finish(rest.T, e0, e1, e2, e3, out, where, image, filters, mask, F, STEPS, WHERE, EXTRA)
+            _write_box(
+                rest.T, arrays, out, image, line, pixel, filters, N, OH, OW, F, STEPS, WHERE, EXTRA, FINISH
+            )  # fmt: skip

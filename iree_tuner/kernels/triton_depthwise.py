@@ -8,7 +8,7 @@ from itertools import product
 from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Problem
 from iree_tuner.kernels.shapes import ConvShape, conv_shape
 from iree_tuner.kernels.triton_code import TritonKernel, made_code
-from iree_tuner.kernels.triton_conv import PARAMETERS, refused, sizes_of
+from iree_tuner.kernels.triton_conv import PARAMETERS, finish_function, refused, sizes_of
 from iree_tuner.targets import Target
 
 _MULTIPROCESSORS, _RESIDENT = 132, 1024  # of an H200; threads that are needed to hide latencies, by estimate
@@ -22,6 +22,7 @@ class TritonDepthwise(TritonKernel):
     """Keeps the sums of a tile of pixels and channels in registers, over all positions of the window."""
 
     name = "triton_depthwise"
+    finishes = True
     summary = "f16 and bf16 depthwise convolutions, padded or not, with epilogues, for Hopper, by Triton"
 
     def refuses(self, problem: Problem) -> str:
@@ -60,9 +61,11 @@ def constants_of(problem: Problem, shape: ConvShape, knobs: Knobs) -> dict[str, 
     """The compile-time constants of the source."""
     at_once = max(each for each in range(1, _MOST_AT_ONCE + 1) if shape.window_w % each == 0)
     at_once = at_once if at_once > 1 or shape.window_w == 1 else _AT_ONCE
+    full = shape.pixels % knobs["bm"] == 0, shape.groups % knobs["bn"] == 0
     return sizes_of(problem, shape) | {
         "PADDED": shape.padded, "GROUPS": shape.groups, "X": shape.image, "Y": shape.filter,
         "Z": shape.result, "BM": knobs["bm"], "BN": knobs["bn"], "AT_ONCE": at_once,
+        "FINISH": finish_function(problem, full),
     }  # fmt: skip
 
 

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from iree_tuner.kernels import triton_finish
 from iree_tuner.kernels.formula import CONSTANT, INPUT
 from iree_tuner.kernels.gated import EXCHANGED, GATED, HALVES
-from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Problem, scratch_room
+from iree_tuner.kernels.kernel import COMPUTED, Code, KernelError, Knobs, Problem, scratch_room
 from iree_tuner.kernels.nest import Nest, power_of_two
 from iree_tuner.kernels.product_shape import (
     EXTRA,
@@ -361,7 +362,7 @@ _GROUP = 8
 _MOST_EXTRAS = 3  # operands of an epilogue
 _ALONG = ("", "image", "group")  # what an operand is read along, besides columns
 _ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "quick_gelu", "silu", "sigmoid")
-_STEPS = (*WHOLE, *_ACTIVATIONS, "scale", "truncf", HALVES, EXCHANGED, GATED, "moved")  # in any order
+_STEPS = (*WHOLE, *_ACTIVATIONS, "scale", "truncf", HALVES, EXCHANGED, GATED, COMPUTED, "moved")
 _MOST_ARRAYS = 8
 _PARAMETERS = (*(f"x{number}" for number in range(_MOST_ARRAYS)), "c", "partial")
 
@@ -375,7 +376,7 @@ class TritonGemm(TritonKernel):
 
     name = "triton_gemm"
     summary = "f16, bf16 and f32 products with epilogues, any layout, for Hopper, by Triton"
-    computes_operands = True
+    computes_operands = finishes = True
 
     def refuses(self, problem: Problem) -> str:
         shape = product_shape(problem)
@@ -399,14 +400,14 @@ class TritonGemm(TritonKernel):
             return f"its epilogue has more than {_MOST_EXTRAS} operands"
         if len(problem.inputs) > _MOST_ARRAYS:
             return f"it reads {len(problem.inputs)} arrays"
-        if why := unfit_arrays(problem, NARROW):
+        if why := triton_finish.refused(problem) or unfit_arrays(problem, NARROW):
             return why
         fits = next(variants(shape, Limits(2)), None)
         return "" if fits else "no tile divides its innermost reduction loop"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
         shape = product_shape(problem)
-        added = not {*WHOLE}.isdisjoint(problem.epilogue)
+        added = not {*WHOLE}.isdisjoint(problem.epilogue) or triton_finish.reads_tiles(problem.finish)
         limits = Limits(_result_bytes(problem), scratch_room(problem), added)
         return () if shape is None else ordered(shape, limits)
 
@@ -432,10 +433,10 @@ def source_of(problem: Problem, shape: ProductShape, knobs: Knobs) -> tuple[Any,
     """
     from iree_tuner.kernels import triton_source
 
-    extras = [step for step in problem.epilogue if operation_of(step)]
-    first = len(problem.inputs) - len(extras)
-    operands = tuple(first + extras.index(step) if step in extras else -1 for step in problem.steps)
-    steps = tuple(operation_of(step) or step for step in problem.steps)
+    extras, named = [each for each in problem.epilogue if operation_of(each)], triton_finish.steps_of(problem)
+    first = triton_finish.end_of_named(problem) - len(extras)
+    operands = tuple(first + extras.index(step) if step in extras else -1 for step in named)
+    steps = tuple(operation_of(step) or step for step in named)
     groups = iter(problem.groups)
     firsts = [next(groups).first if step.startswith("group_") else 0 for step in extras]
     read = ((),) * first + tuple(placed(shape, f"{EXTRA}{at}", each) for at, each in enumerate(firsts))
@@ -445,6 +446,9 @@ def source_of(problem: Problem, shape: ProductShape, knobs: Knobs) -> tuple[Any,
         "STEPS": steps[:cut], "OPERANDS": operands, "SCALE": problem.scale, "GATE": steps[cut:],
         "EXTRAS": read, "COLUMNS": shape.n, "DEPTH": shape.k, "BN": knobs["bn"], "BK": knobs["bk"],
     }  # fmt: skip
+    full = shape.m % knobs.get("bm", 1) == 0, shape.n % knobs["bn"] == 0
+    nest = shape.finishes[0] if shape.finishes else None
+    constants["FINISH"] = triton_finish.function_of(nest, (shape.m, shape.n), full, _MOST_ARRAYS)
     constants |= {"ROWS": shape.m, "BM": knobs["bm"], "GROUP": _GROUP} if "bm" in knobs else {}
     if not knobs["persistent"]:
         sides = (LEFT, shape.m, knobs.get("bm", 1)), (RIGHT, shape.n, knobs["bn"])

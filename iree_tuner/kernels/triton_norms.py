@@ -46,7 +46,10 @@ _FIRST = (INPUT, INSIDE, OUTSIDE)
 _IN_F32 = {
     "arith.divf": "{0} / {1}", "math.exp": "tl.exp({0})", "math.log": "tl.log({0})",
     "math.sqrt": "tl.sqrt({0})", "math.rsqrt": "tl.rsqrt({0})", "math.erf": "tl.erf({0})",
-    "math.tanh": "libdevice.tanh({0})", "math.absf": "tl.abs({0})",
+    "math.tanh": "libdevice.tanh({0})", "math.absf": "tl.abs({0})", "math.expm1": "libdevice.expm1({0})",
+    "math.log1p": "libdevice.log1p({0})", "math.exp2": "tl.exp2({0})", "math.sin": "tl.sin({0})",
+    "math.cos": "tl.cos({0})", "math.floor": "tl.floor({0})", "math.ceil": "tl.ceil({0})",
+    "math.powf": "libdevice.pow({0}, {1})",
     "arith.extf": "{0}", "arith.truncf": "{0}",
 }  # fmt: skip
 _COMPARED = {

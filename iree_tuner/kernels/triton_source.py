@@ -109,8 +109,8 @@ def _place_of(
 
 
 @triton.jit
-def elementwise(acc, out, STEPS: tl.constexpr, STEP: tl.constexpr):
-    """Compute a step of an epilogue that has no operand."""
+def elementwise(acc, STEPS: tl.constexpr, STEP: tl.constexpr):
+    """Compute a step of an epilogue that has no operand. The name of a type rounds to it."""
     if STEPS[STEP] == "relu":
         acc = tl.where(acc <= 0, 0, acc)  # keeps NaN
     elif STEPS[STEP] == "relu_ordered":
@@ -129,8 +129,10 @@ def elementwise(acc, out, STEPS: tl.constexpr, STEP: tl.constexpr):
         acc = acc * (1 / (1 + tl.math.exp(-1.702 * acc.to(tl.float32)))).to(acc.dtype)
     elif STEPS[STEP] == "sigmoid":
         acc = (1 / (1 + tl.math.exp(-acc.to(tl.float32)))).to(acc.dtype)
-    elif STEPS[STEP] == "truncf":
-        acc = acc.to(out.dtype.element_ty)
+    elif STEPS[STEP] == "f16":
+        acc = acc.to(tl.float16)
+    elif STEPS[STEP] == "bf16":
+        acc = acc.to(tl.bfloat16)
     else:
         tl.static_assert(False, "an unknown step")
     return acc
@@ -138,8 +140,8 @@ def elementwise(acc, out, STEPS: tl.constexpr, STEP: tl.constexpr):
 
 @triton.jit
 def _finish(
-    acc, other, arrays, out, batch, rows, columns, LOOPS: tl.constexpr, STEPS: tl.constexpr,
-    OPERANDS: tl.constexpr, EXTRAS: tl.constexpr, SCALE: tl.constexpr, FULL: tl.constexpr,
+    acc, other, arrays, batch, rows, columns, LOOPS: tl.constexpr, STEPS: tl.constexpr, OPERANDS:
+    tl.constexpr, EXTRAS: tl.constexpr, SCALE: tl.constexpr, FULL: tl.constexpr,
 ):  # fmt: skip
     """Compute the steps of an epilogue in order.
 
@@ -161,7 +163,7 @@ def _finish(
         elif STEPS[step] == "gated":
             acc *= other
         elif STEPS[step] != "halves" and STEPS[step] != "exchanged_halves" and STEPS[step] != "moved":
-            acc = elementwise(acc, out, STEPS, step)
+            acc = elementwise(acc, STEPS, step)
     return acc
 
 
@@ -169,26 +171,24 @@ def _finish(
 def _results(
     acc, other, arrays, out, batch, rows, columns, LOOPS: tl.constexpr, RESULT: tl.constexpr, STEPS:
     tl.constexpr, OPERANDS: tl.constexpr, SCALE: tl.constexpr, EXTRAS: tl.constexpr, GATE: tl.constexpr,
-    HALF: tl.constexpr, FULL: tl.constexpr,
+    HALF: tl.constexpr, FULL: tl.constexpr, FINISH: tl.constexpr,
 ):  # fmt: skip
     """The values of a tile after the epilogue, and the pointers to store them; see `_finish`.
 
-    With the steps `GATE`, which have no operands, `other` are the sums `HALF` columns further on.
+    With the steps `GATE`, which have no operands, `other` are the sums `HALF` columns further on. `FINISH`
+    computes a further step, which has no name.
     """
-    acc = _finish(
-        acc, acc, arrays, out, batch, rows, columns, LOOPS, STEPS, OPERANDS, EXTRAS, SCALE, FULL
-    )  # fmt: skip
+    acc = _finish(acc, acc, arrays, batch, rows, columns, LOOPS, STEPS, OPERANDS, EXTRAS, SCALE, FULL)
     if len(GATE) > 0:
         other = _finish(
-            other, other, arrays, out, batch, rows, columns + HALF, LOOPS, STEPS, OPERANDS, EXTRAS, SCALE,
-            FULL,
+            other, other, arrays, batch, rows, columns + HALF, LOOPS, STEPS, OPERANDS, EXTRAS, SCALE, FULL
         )  # fmt: skip
         if GATE[0] == "exchanged_halves":
             acc, other = other, acc
         none: tl.constexpr = (-1,) * len(GATE)
-        acc = _finish(
-            acc, other, arrays, out, batch, rows, columns, LOOPS, GATE, none, EXTRAS, SCALE, FULL
-        )  # fmt: skip
+        acc = _finish(acc, other, arrays, batch, rows, columns, LOOPS, GATE, none, EXTRAS, SCALE, FULL)
+    if FINISH is not None:
+        acc = FINISH(acc, (batch, 0) + arrays, rows[:, None], columns[None, :])
     return acc.to(out.dtype.element_ty), out + _place(batch, rows, columns, LOOPS, RESULT, FULL)
 
 
@@ -277,7 +277,7 @@ def plain(
     RIGHT: tl.constexpr, RESULT: tl.constexpr, SOURCES: tl.constexpr, COMPUTED: tl.constexpr, STEPS:
     tl.constexpr, OPERANDS: tl.constexpr, SCALE: tl.constexpr, EXTRAS: tl.constexpr, GATE: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
-    BK: tl.constexpr, GROUP: tl.constexpr, SPLIT: tl.constexpr,
+    BK: tl.constexpr, GROUP: tl.constexpr, SPLIT: tl.constexpr, FINISH: tl.constexpr,
 ):  # fmt: skip
     """Compute a tile in each workgroup. Operands are loaded through pointers, asynchronously.
 
@@ -325,7 +325,7 @@ def plain(
         rows = row * BM + part * (BM // SPLIT) + tl.arange(0, BM // SPLIT)
     done, place = _results(
         acc, other, arrays, c, batch, rows, columns, LOOPS, RESULT, STEPS, OPERANDS, SCALE, EXTRAS, GATE,
-        half, full,
+        half, full, FINISH,
     )  # fmt: skip
     kept: tl.constexpr = half if gated else COLUMNS
     tl.store(place, done, mask=(rows < ROWS)[:, None] & (columns < kept)[None, :])
@@ -439,7 +439,7 @@ def one_row(
     RIGHT: tl.constexpr, RESULT: tl.constexpr, SOURCES: tl.constexpr, COMPUTED: tl.constexpr, STEPS:
     tl.constexpr, OPERANDS: tl.constexpr, SCALE: tl.constexpr, EXTRAS: tl.constexpr, GATE: tl.constexpr,
     COLUMNS: tl.constexpr, DEPTH: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, STAGES: tl.constexpr,
-    SPLIT: tl.constexpr, IN_PARTS: tl.constexpr,
+    SPLIT: tl.constexpr, IN_PARTS: tl.constexpr, FINISH: tl.constexpr,
 ):  # fmt: skip
     """Compute some columns of a result with one row in each workgroup, without tensor cores; see `plain`.
 
@@ -483,7 +483,7 @@ def one_row(
         columns = column * wide + tl.arange(0, wide)
     done, place = _results(
         sums[None, :], other[None, :], arrays, c, batch, tl.arange(0, 1), columns, LOOPS, RESULT, STEPS,
-        OPERANDS, SCALE, EXTRAS, GATE, half, full,
+        OPERANDS, SCALE, EXTRAS, GATE, half, full, FINISH,
     )  # fmt: skip
     kept: tl.constexpr = half if gated else COLUMNS
     tl.store(place, done, mask=(columns < kept)[None, :])
@@ -524,7 +524,7 @@ def persistent(
     OPERANDS: tl.constexpr, SCALE: tl.constexpr, EXTRAS: tl.constexpr, GATE: tl.constexpr, ROWS: tl.constexpr,
     COLUMNS: tl.constexpr, DEPTH: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP:
     tl.constexpr, TURNED: tl.constexpr, OUT: tl.constexpr, TILES: tl.constexpr, WORKGROUPS: tl.constexpr,
-    PARTS: tl.constexpr, FLATTEN: tl.constexpr,
+    PARTS: tl.constexpr, FLATTEN: tl.constexpr, FINISH: tl.constexpr,
 ):  # fmt: skip
     """Compute many tiles in each workgroup, one for each multiprocessor, with the bulk copy engine (TMA).
 
@@ -566,7 +566,7 @@ def persistent(
         rows, columns = row * BM + tl.arange(0, BM), column * wide + tl.arange(0, wide)
         done, place = _results(
             acc, other, arrays, c, batch, rows, columns, LOOPS, RESULT, STEPS, OPERANDS,
-            SCALE, EXTRAS, GATE, half, full,
+            SCALE, EXTRAS, GATE, half, full, FINISH,
         )  # fmt: skip
         if OUT is None:
             tl.store(place, done, mask=(rows < ROWS)[:, None] & (columns < kept)[None, :])

@@ -1,7 +1,7 @@
 """A nest's value for each place of a tile, as the source of a function in Triton.
 
-Kernels compute summands of the scores of an attention (`scores`) in this way, and operands of a product
-that are not arrays of the program (`operands`).
+Kernels compute summands of the scores of an attention (`scores`) in this way, operands of a product that
+are not arrays of the program (`operands`), and what follows its sums (`finish`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import Any
 
 from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
-from iree_tuner.kernels.nest import INSIDE, OUTSIDE, PLACE, Access, Nest, Range, power_of_two
-from iree_tuner.kernels.triton_norms import IMPORTS, function_from, runs_of, unknown_term, value_of
+from iree_tuner.kernels.nest import INSIDE, OUTSIDE, PLACE, SUMS, Access, Nest, Range, power_of_two
+from iree_tuner.kernels.triton_norms import IMPORTS, TYPES, function_from, runs_of, unknown_term, value_of
 from iree_tuner.ops.element_type import NARROW_FLOATS, ElementType
 
 MOST_UNROLLED = 8
@@ -30,7 +30,7 @@ _CONVERSIONS, _SMALL = ("arith.sitofp", "arith.uitofp"), ("i4", "i8")
 
 def arrays_of(nest: Nest | None) -> tuple[int, ...]:
     """The numbers of the arrays that are read, in order."""
-    return () if nest is None else tuple(sorted({each.input for each in nest.accesses}))
+    return () if nest is None else tuple(sorted({each.input for each in nest.accesses} - {SUMS}))
 
 
 def in_f32(nest: Nest, element: str) -> Nest:
@@ -69,6 +69,20 @@ def function_of_tile(
     row or column they mean nothing, and nothing is read for them.
     """
     return _named(_writer(nest, rows, columns, bm, bn, arrays).source())
+
+
+def function_of_places(
+    nest: Nest, rows: int, columns: int, full: tuple[bool, bool], arrays: Sequence[int]
+) -> Any:  # noqa: ANN401 - Triton has no types
+    """The function that computes a nest of sums for any rows and columns, whatever their order.
+
+    Parameters: the tile of the sums, which a nest may read as the input `SUMS`; the tuple as of the function
+    above, whose second number means nothing; the numbers of rows and of columns, as a column and as a row.
+    `full`: whether no rows are past the end, and no columns.
+    """
+    sides = zip((rows, columns), full, strict=True)
+    bm, bn = (1 if whole else size + 1 for size, whole in sides)
+    return _named(_Writer(_with_bytes(nest), rows, columns, bm, bn, arrays, True).source())
 
 
 def functions_of_tile(
@@ -154,7 +168,8 @@ class _Writer:
 
     The batch's loop 2 is `h2`, the value of the term 3 `v3`. An index into a loop that a tile's rows or
     columns share is computed from the first of them, so that fewer elements are loaded. If several values are
-    unpacked from one element, the term 3 of the second of them is `v3_1`.
+    unpacked from one element, the term 3 of the second of them is `v3_1`. `anywhere`: rows and columns do not
+    follow each other.
     """
 
     nest: Nest
@@ -163,13 +178,15 @@ class _Writer:
     bm: int
     bn: int
     arrays: Sequence[int]
+    anywhere: bool = False
     lines: list[str] = field(default_factory=list[str])
 
     def source(self, *, loads: bool = False, loaded: bool = False) -> str:
         """The text of the function; or of the one that only loads, or of the one of what is loaded."""
         self.lines.clear()
-        given = "loaded, more" if loaded else "more"
-        head = [*IMPORTS, "", "", "@triton.jit", f"def {NAME}({given}, rows, columns, first):"]
+        given = "loaded, more, rows, columns, first" if loaded else "more, rows, columns, first"
+        given = "sums, more, rows, columns" if self.anywhere else given
+        head = [*IMPORTS, "", "", "@triton.jit", f"def {NAME}({given}):"]
         left = math.prod(self.nest.sizes[: self.first_row])
         for number, size in enumerate(self.nest.sizes[: self.first_row]):
             left //= size
@@ -208,6 +225,8 @@ class _Writer:
 
         The array of which most elements are read does not depend on it.
         """
+        if self.anywhere:
+            return None
         widest = self.nest.accesses[self.widest]
         end = len(self.nest.sizes)
         for first, last, block in (
@@ -272,6 +291,8 @@ class _Writer:
     def _value(self, number: int, place: int) -> str:
         """The expression of a term."""
         term = self.nest.terms[number]
+        if term.op == INPUT and self.nest.accesses[term.input].input == SUMS:
+            return f"sums.to({TYPES[term.element]})"
         if term.op == INPUT:
             value = self._load(self.nest.accesses[term.input], term.of, place)
             return f"{value} != 0" if term.element == "i1" else value
@@ -334,7 +355,7 @@ class _Writer:
             parts = runs_of((self.nest.sizes[each], strides[each]) for each in own if each != loop)
             for at, (count, stride) in enumerate(parts):
                 inner = math.prod(each for each, _ in parts[at + 1 :])
-                index = start if inner % block == 0 else name
+                index = start if inner % block == 0 and not self.anywhere else name
                 index = f"{index} // {inner}" if inner > 1 else index
                 index = f"{index} % {count}" if at else index
                 if stride:

@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import triton
 import triton.language as tl
@@ -15,8 +16,10 @@ import triton.language as tl
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from amounts import some
+from kernels.after_abi import results
 from kernels.convs import Conv, expected, program
 from kernels.epilogues import gelu
+from kernels.finished import CLAMP, ELU, GATE, HARD_SWISH, LEAKY, MISH, NORM, finished
 from kernels.interpreted_tensors import Tensor
 from kernels.problems import site_in
 
@@ -93,7 +96,7 @@ def run(problem, knobs):
     out, memory = guarded(problem.result.shape, problem.result.element_type, np.nan)
     before = memory.copy()
     images, filter_, *extras = (each for each, _ in arrays)
-    given = [images, filter_, *extras, *[images] * (4 - len(extras)), out]
+    given = [images, filter_, *extras, *[images] * (6 - len(extras)), out]
     if "boxed" in knobs:
         plan = ConvTiling(shape_for(problem), knobs)
         function = triton_conv_source.boxed if knobs["boxed"] else triton_conv_source.gathered
@@ -179,7 +182,8 @@ def transposed(images, filter_, strides, low, size):
     ends = [(own - 1) * step + 1 for own, step in zip((high, wide), strides, strict=True)]
     apart = np.zeros((count, *ends, depth))
     apart[:, :: strides[0], :: strides[1]] = images
-    more = [own + window - 1 - end - at for own, window, end, at in zip(size, filter_.shape, ends, low)]
+    sides = zip(size, filter_.shape[:2], ends, low, strict=True)
+    more = [own + window - 1 - end - at for own, window, end, at in sides]
     return in_groups(apart, filter_.astype(np.float64), low, more)
 
 
@@ -204,7 +208,8 @@ SPREAD = {  # by JAX 0.10: the arguments of `transposed`, and what follows the s
 for name, (sizes, after) in some([*SPREAD.items()], 2):
     (place,) = find_here((DILATED.parent / f"{name}.mlir").read_bytes(), name, CUDA).places
     (site, why) = place.site_for(KERNEL)
-    assert not why and site.problem.spread, (why, site.problem.name)
+    assert not why, why
+    assert site.problem.spread, site.problem.name
     variants = KERNEL.variants(site.problem, CUDA)
     few = sorted(variants, key=lambda each: (each["bn"] * each["bm"], each["bk"]))
     for knobs in (variants[0], few[0], few[-1]):
@@ -226,3 +231,48 @@ for name, (sizes, after) in some([*GROUPED.items()], 2):
         if name.startswith("depthwise"):
             filter_ = filter_.reshape(*filter_.shape[:-1], 1, filter_.shape[-1])
         equal(out, after(in_groups(images, filter_, *sizes), *extras), 2.0**-8, (name, knobs))
+
+
+def ways_of(kernel, problem):
+    """One variant of each way to load images and to divide the work."""
+    found = {}
+    for knobs in sorted(kernel.variants(problem, CUDA), key=lambda each: (each["bn"], each.get("bm", 0))):
+        way = knobs.get("boxed"), knobs.get("flat", 0), knobs.get("split", 1) > 1, "more" in knobs
+        found.setdefault(way, knobs)
+    return found.values()
+
+
+CHANNELS = [((3,), "f32")] * 4
+FINISHED = [  # steps that have no names, with the dimensions of what they read
+    (Conv(**PAD, steps=("bias", "truncf")), LEAKY, ()),
+    (Conv(first=True, **PAD), NORM, [((1,), "f32")] * 4),
+    (Conv(1, 16, 16, 64, 320, **PAD), GATE, [((0, 1, 2, 3), "f16"), ((0, 3), "f16")]),  # two tiles of filters
+    (Conv(window=(1, 1), channels=64), GATE, [((1, 2), "f16"), ((0,), "f16")]),
+    (Conv(high=6, wide=8, stride=2, low=(3, 1), more=(2, 2), window=(5, 3), filters=40), NORM, CHANNELS),
+    (Conv(first=True, window=(1, 1), channels=40), GATE, [((0, 2, 3), "f16"), ((0, 1), "f16")]),
+    (Conv(groups=4, channels=8, filters=16, stride=2), GATE, [((3, 4), "f16"), ((0, 1, 2, 3, 4), "f16")]),
+    (Conv(sums="f16", **PAD, steps=("bias", "relu")), HARD_SWISH, ()),
+    (Conv(steps=("residual",)), MISH, ()),
+    (Conv(element="bf16", steps=("truncf",)), NORM, CHANNELS),
+    (Conv(element="bf16", channels=20, filters=17, steps=()), ELU, ()),
+    (Conv(first=True, channels=3, steps=("channel_gain", "truncf")), CLAMP, ()),
+]
+
+
+def check_finished(kernel, site, within=2.0**-8):
+    """What all ways to compute a site give, beside the site's own ops on the host."""
+    assert site.problem.finish is not None, site.problem.name
+    assert kernel.refuses(site.problem) == "", kernel.refuses(site.problem)
+    wanted = None
+    for knobs in ways_of(kernel, site.problem):
+        out, *arrays = run(site.problem, knobs)
+        arrays = [*arrays[:2], *arrays[2]]
+        if wanted is None:
+            given = [each.view(ml_dtypes.bfloat16) if each.dtype == np.uint16 else each for each in arrays]
+            wanted = results(site.case, given)[0].astype(np.float32)
+        equal(out, wanted, within, (site.problem.name, knobs))
+
+
+for conv, body, arrays in some(FINISHED, 3):
+    site = site_in(finished(program(conv), body, arrays))
+    check_finished(KERNEL, site, 2.0**-6 if conv.element == "bf16" or conv.sums == "f16" else 2.0**-8)

@@ -16,6 +16,7 @@ import triton.language as tl
 import weights_given
 from after_abi import results
 from epilogues import expected, with_epilogue
+from finished import GATE, HARD_SWISH, LEAKY, MISH, NORM, finished
 from gated_programs import GEGLU, SWIGLU, WIDE, gated, gated_reference
 from interpreted_tensors import KNOWN, Tensor
 from problems import einsum, matmul, parts_with_bias, site_in
@@ -80,12 +81,6 @@ def alone():
 
 
 @triton.jit
-def tanh(x):
-    """The interpreter has no functions of CUDA's library."""
-    return 1 - 2 / (tl.math.exp(2 * x) + 1)
-
-
-@triton.jit
 def same(values):
     """The interpreter has no assembly."""
     return values
@@ -93,7 +88,7 @@ def same(values):
 
 # Conversions to bfloat16 are not interpreted.
 triton_tiles._SMALL = ()
-triton_source.cluster_waits, triton_source.libdevice.tanh, triton_source.kept_apart = alone, tanh, same
+triton_source.cluster_waits, triton_source.kept_apart = alone, same
 
 
 def run(problem, form, given):
@@ -198,3 +193,33 @@ for site, *_ in found_in("llama", "cuda:sm_90", (TritonGemm,))[0]:
     ]:
         found = run(site.problem, form, given).reshape(wanted.shape).astype(np.float64)
         assert np.abs(found - wanted).max() < 1e-2 * np.abs(wanted).max(), (site.problem.name, form)
+
+
+FINISHED = {  # steps that have no names, with the dimensions of what they read
+    "mk,kn->mn": (("plain", "split"), GATE, [((0, 1), "f32"), ((0,), "f32")]),
+    "md,td->mt": (("persistent", "plain"), MISH, ()),
+    "mk,kn->nm": (("plain",), GATE, [((1,), "f32"), ((0, 1), "f32")]),  # operands exchanged
+    "d,nd->n": (("one_row", "split", "row_split", "in_registers"), GATE, [((0,), "f32")] * 2),
+    "bsd,bdt->bst": (("persistent", "parts", "split"), GATE, [((0, 2), "f32"), ((1, 2), "f32")]),
+    "bsd,dhe->bhse": (("plain", "persistent"), GATE, [((0, 2), "f32"), ((1, 3), "f32")]),  # heads apart
+}
+for spec, (forms, body, read) in FINISHED.items():
+    for form in forms[: most + 1]:
+        site = site_in(finished(einsum(spec, SIZES), body, read))
+        assert site.problem.finish is not None
+        given = arrays(site.problem)
+        (wanted,) = results(site.case, given)
+        found = run(site.problem, form, given)
+        assert np.abs(found - wanted).max() < 1e-4 * np.abs(wanted).max(), (spec, form)
+for steps, body, read in (
+    (("bias", "truncf"), LEAKY, ()),
+    (("truncf",), NORM, [((1,), "f32")] * 4),
+    (("truncf", "residual"), HARD_SWISH, ()),
+):
+    for form in ("plain", "persistent")[:most]:
+        text = with_epilogue(37, 72, 64, steps, element="f16", narrow="f16")
+        site = site_in(finished(text, body, read))
+        given = arrays(site.problem)
+        (wanted,) = results(site.case, given)
+        found = run(site.problem, form, given)
+        assert np.abs(found - wanted).max() < 4e-3 * np.abs(wanted).max(), (steps, form)

@@ -1,8 +1,10 @@
 """Numpy's arrays as Triton's interpreter takes tensors. It interprets where TRITON_INTERPRET is 1."""
 
 import numpy as np
+import triton
 import triton.language as tl
 import triton.runtime.jit
+from triton.language.extra import libdevice
 from triton.runtime import interpreter
 
 KNOWN: list[np.ndarray] = []
@@ -66,7 +68,10 @@ def wide(operand):
 
 def inside(pointers, mask):
     """Fail where an address that is not masked is of no array."""
-    places, outside = pointers.data[np.broadcast_to(np.asarray(mask.data).astype(bool), pointers.data.shape)], True
+    places, outside = (
+        pointers.data[np.broadcast_to(np.asarray(mask.data).astype(bool), pointers.data.shape)],
+        True,
+    )
     for each in KNOWN:
         start = each.ctypes.data
         outside &= (places < start) | (places >= start + each.nbytes)
@@ -90,3 +95,22 @@ interpreter.InterpreterBuilder.create_masked_store = store
 triton.runtime.jit.mangle_type = kind
 dot = interpreter.InterpreterBuilder.create_dot
 interpreter.InterpreterBuilder.create_dot = lambda self, a, b, *rest: dot(self, wide(a), wide(b), *rest)
+
+
+@triton.jit
+def tanh(x):
+    """The interpreter has no functions of CUDA's library."""
+    return 1 - 2 / (tl.math.exp(2 * x) + 1)
+
+
+@triton.jit
+def expm1(x):
+    return tl.math.exp(x) - 1
+
+
+@triton.jit
+def log1p(x):
+    return tl.math.log(x + 1)
+
+
+libdevice.tanh, libdevice.expm1, libdevice.log1p = tanh, expm1, log1p
