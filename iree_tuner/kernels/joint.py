@@ -54,6 +54,9 @@ _WIDTH = 64
 """The columns of a part are a multiple of this, so that each part begins at an aligned address."""
 
 
+_OPERANDS = 3  # of a product
+
+
 @dataclass(frozen=True)
 class _Product:
     """A product of a matrix with a constant, and the steps after it.
@@ -184,7 +187,7 @@ def _product(op: ir.Operation, *, on_host: bool) -> _Product | None:
 
 def _read(op: ir.Operation) -> tuple[ir.Value[Any], ir.Operation, bool, list[ir.Operation]] | None:
     """A product's matrix, the load of its constant, whether that is turned, and the moves of both."""
-    load = producer(op.operands[1])
+    load = producer(op.operands[1]) if len(op.operands) == _OPERANDS else None
     if op.name in _PLAIN and load is not None and load.name == LOAD:
         plain = tuple(each.dimensions for each in accesses(op)) == _PLAIN[op.name]
         return (op.operands[0], load, False, []) if plain else None
