@@ -93,26 +93,21 @@ def finished(
 
 def of_weights(rows: int, columns: int, depth: int, how: str) -> str:
     """A product of f16 whose weights the program has `turned`, or of which it has `bytes`."""
-    read = f"tensor<{depth}x{columns}xf16>"
-    weights, ops = (
-        f"tensor<{columns}x{depth}xf16>",
-        f"""
-      %b = linalg.transpose ins(%w : tensor<{columns}x{depth}xf16>) outs(%space : {read}) permutation = [1, 0]""",
-    )
+    read, weights = f"tensor<{depth}x{columns}xf16>", f"tensor<{columns}x{depth}xf16>"
+    ops = f"%b = linalg.transpose ins(%w : {weights}) outs(%space : {read}) permutation = [1, 0]"
     if how == "bytes":
-        same = "affine_map<(k, n) -> (k, n)>"
-        weights, ops = (
-            f"tensor<{depth}x{columns}xi8>",
-            f"""
+        same, weights = "affine_map<(k, n) -> (k, n)>", f"tensor<{depth}x{columns}xi8>"
+        ops = f"""
       %b = linalg.generic {{indexing_maps = [{same}, {same}], iterator_types = ["parallel", "parallel"]}}
-          ins(%w : tensor<{depth}x{columns}xi8>) outs(%space : {read}) {{
+          ins(%w : {weights}) outs(%space : {read}) {{
         ^bb0(%x: i8, %z: f16):
           %v = arith.sitofp %x : i8 to f16
           linalg.yield %v : f16
-      }} -> {read}""",
-        )
+      }} -> {read}"""
     text = matmul(rows, columns, depth, element="f16").replace(f"%b: {read}", f"%w: {weights}", 1)
-    return text.replace("      %zero =", f"      %space = tensor.empty() : {read}{ops}\n      %zero =", 1)
+    return text.replace(
+        "      %zero =", f"      %space = tensor.empty() : {read}\n      {ops}\n      %zero =", 1
+    )
 
 
 def depthwise(images: int, high: int, wide: int, channels: int) -> str:
