@@ -16,6 +16,7 @@ from iree_tuner.kernels.product_shape import product_shape
 from iree_tuner.kernels.triton_conv import TritonConv, finish_of
 from iree_tuner.kernels.triton_depthwise import TritonDepthwise
 from iree_tuner.kernels.triton_gemm import TritonGemm
+from iree_tuner.kernels.variants import tolerance_for
 from iree_tuner.targets import parse_target
 
 CHANNELS = [((1,), "f32")] * 4
@@ -127,3 +128,13 @@ def test_it_is_made_without_a_gpu(name: str) -> None:
     boxed = [each for each in kernel.variants(problem, CUDA) if bool(each.get("boxed")) == (name == "boxed")]
     code = kernel.make(problem, CUDA, boxed[0])
     assert b".entry" in code.data
+
+
+def test_what_it_rounds_counts_for_tolerances() -> None:
+    """A norm rounds once, to f16; a gate of f32 is as exact as sums."""
+    narrow = site_in(finished(program(Conv(steps=("truncf",))), NORM, [((3,), "f32")] * 4)).problem
+    assert (tolerance_for(narrow).factor_type, tolerance_for(narrow).factors) == ("f16", 288)
+    gated = site_in(finished(program(Conv(sums="f16", steps=())), GATE, [((3,), "f16")] * 2)).problem
+    assert (tolerance_for(gated).factor_type, tolerance_for(gated).factors) == ("f16", 288 // 5**2)
+    wide = site_in(finished(program(Conv(steps=())), GATE, [((3,), "f32")] * 2)).problem
+    assert tolerance_for(wide).factor_type == ""
