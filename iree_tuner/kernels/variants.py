@@ -32,6 +32,7 @@ from iree_tuner.kernels.site import Site
 from iree_tuner.kernels.spec import write_reproducer_here
 from iree_tuner.measure.candidate import Built
 from iree_tuner.measure.program import time_program
+from iree_tuner.ops.element_type import NARROW_FLOATS
 from iree_tuner.ops.family import family_of
 from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.ops.workload import Workload
@@ -310,7 +311,7 @@ def tolerance_for(problem: Problem) -> Tolerance:
     Sums in another order sometimes round to the next number, and a gelu, for example, can make the result
     small compared with that error. For mixed signs, a sum of K values is sqrt(K) times smaller than its
     partial sums can be: the tolerance is the same as if each of K factors were rounded. Factors that are
-    computed are rounded.
+    computed are rounded, and so is what a step without a name computes in f16 or bf16.
     """
     tolerance = tolerance_of(problem.workload)
     nests = [each for each in problem.operands if each is not None]
@@ -318,9 +319,12 @@ def tolerance_for(problem: Problem) -> Tolerance:
         steps = max(sum(term.op in ROUNDED for term in each.terms) for each in nests)
         factors = max(1, problem.workload.reduction_length // max(1, steps) ** 2)
         return replace(tolerance, factor_type=nests[0].terms[-1].element, factors=factors)
+    terms = () if problem.finish is None else problem.finish.terms
+    narrow = [each for each in terms if each.element in NARROW_FLOATS]
+    rounded = sum(each.op in ROUNDED or each.op.startswith("math.") for each in narrow)
     steps = [step for step in problem.steps if step != "moved"]
-    if "truncf" not in steps[:-1]:
+    if "truncf" not in steps[:-1] and not rounded:
         return tolerance
-    return replace(
-        tolerance, factor_type=problem.result.element_type, factors=problem.workload.reduction_length
-    )
+    kind = narrow[0].element if narrow else problem.result.element_type
+    factors = max(1, problem.workload.reduction_length // max(1, rounded) ** 2)
+    return replace(tolerance, factor_type=kind, factors=factors)

@@ -19,7 +19,7 @@ from amounts import some
 from kernels.after_abi import results
 from kernels.convs import Conv, expected, program
 from kernels.epilogues import gelu
-from kernels.finished import CLAMP, ELU, GATE, HARD_SWISH, LEAKY, MISH, NORM, finished
+from kernels.finished import CLAMP, ELU, GATE, HARD_SWISH, LEAKY, MISH, NORM, depthwise, finished
 from kernels.interpreted_tensors import Tensor
 from kernels.problems import site_in
 
@@ -276,3 +276,7 @@ def check_finished(kernel, site, within=2.0**-8):
 for conv, body, arrays in some(FINISHED, 3):
     site = site_in(finished(program(conv), body, arrays))
     check_finished(KERNEL, site, 2.0**-6 if conv.element == "bf16" or conv.sums == "f16" else 2.0**-8)
+
+DEPTHWISE = triton_depthwise.TritonDepthwise()
+site = site_in(finished(depthwise(2, 5, 7, 24), GATE, [((1, 3), "f32"), ((0, 1, 2, 3), "f32")]))
+check_finished(DEPTHWISE, site)

@@ -16,7 +16,7 @@ import triton.language as tl
 import weights_given
 from after_abi import results
 from epilogues import expected, with_epilogue
-from finished import GATE, HARD_SWISH, LEAKY, MISH, NORM, finished
+from finished import GATE, HARD_SWISH, LEAKY, MISH, NORM, finished, of_weights
 from gated_programs import GEGLU, SWIGLU, WIDE, gated, gated_reference
 from interpreted_tensors import KNOWN, Tensor
 from problems import einsum, matmul, parts_with_bias, site_in
@@ -26,9 +26,11 @@ from test_moved import PROGRAMS, site_of
 from test_narrow_sums import found_in
 
 from iree_tuner.kernels import triton_source, triton_tiles
+from iree_tuner.kernels.find import find_here
 from iree_tuner.kernels.kernel import Array
 from iree_tuner.kernels.product_shape import product_shape
 from iree_tuner.kernels.triton_gemm import TritonGemm, engine_of, source_of, tiles_of, workgroups_of
+from iree_tuner.targets import parse_target
 
 TYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}
 PLAIN = {"bm": 32, "bn": 32, "bk": 16, "warps": 4, "stages": 2, "persistent": 0, "split": 1}
@@ -223,3 +225,13 @@ for steps, body, read in (
         (wanted,) = results(site.case, given)
         found = run(site.problem, form, given)
         assert np.abs(found - wanted).max() < 4e-3 * np.abs(wanted).max(), (steps, form)
+for how, forms in (("turned", ("plain", "persistent")), ("bytes", ("plain", "turned", "split"))):
+    text = finished(of_weights(37, 72, 64, how), GATE, [((1,), "f32"), ((0,), "f32")])
+    (place,) = find_here(text.encode(), how, parse_target("cuda:sm_90")).places
+    site, why = place.site_for(TritonGemm())
+    assert site is not None, why
+    given = weights_given.arrays_of(site.problem)
+    (wanted,) = results(site.case, given)
+    for form in forms[: most + 1]:
+        found = run(site.problem, form, given)
+        assert np.abs(found - wanted).max() < 1e-3 * np.abs(wanted).max(), (how, form)

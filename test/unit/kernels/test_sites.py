@@ -64,7 +64,7 @@ def test_the_case_is_a_program_of_the_same_problem() -> None:
 )
 def test_what_is_no_epilogue(text: str) -> None:
     (sites,) = sites_in(text)
-    assert [site.problem.epilogue for site in sites] == [()]
+    assert {step for site in sites for step in site.problem.epilogue} <= {"computed"}
 
 
 START = "%init = linalg.fill ins(%zero : f32) outs(%empty : tensor<64x48xf32>) -> tensor<64x48xf32>"
