@@ -155,7 +155,7 @@ def _with_moves(op: ir.Operation, roles: Mapping[str, tuple[int, ...]], scale: f
     walk = _Attention(atoms, tuple(names[loop] for loop in batch), scale)
     *sides, out = (atoms.named(each, names) for each in indexing_maps(op))
     given = [each for each in zip(op.operands, sides, strict=False) if each[0] != op.operands[_SCALE]]
-    if len(given) > _BIAS and (said := walk._said(*given[_BIAS])) is not None and walk._seen(said):
+    if len(given) > _BIAS and walk.hidden_by(*given[_BIAS]):
         del given[_BIAS:]
     read = [walk.followed(*each) for each in given]
     found = walk.ended(read, (op, out))
@@ -402,14 +402,18 @@ class _Attention:
         for at in (0, 1):
             if maps[1 - at] != maps[2] or maps[2] != ir.AffineMap.get_identity(len(names)):
                 continue
-            found = self._said(
-                op.operands[at], [() if each is None else names[each] for each in dimensions(maps[at])]
-            )
-            held = self.after, self.before, self.rows
-            if found is not None and self._seen(found):
+            own = [() if each is None else names[each] for each in dimensions(maps[at])]
+            if self.hidden_by(op.operands[at], own):
                 return op.operands[1 - at]
-            self.after, self.before, self.rows = held
         return None
+
+    def hidden_by(self, mask: ir.Value, own: Sequence[tuple[int, ...]]) -> bool:
+        """Whether a mask hides keys by their positions alone; that is then recorded."""
+        found, held = self._said(mask, own), (self.after, self.before, self.rows)
+        if found is not None and self._seen(found):
+            return True
+        self.after, self.before, self.rows = held
+        return False
 
     def _said(self, mask: ir.Value, own: Sequence[tuple[int, ...]]) -> tuple[Sum, ...] | None:
         """What a mask whose dimensions have these names says of positions (`said_by`)."""

@@ -31,7 +31,6 @@ from iree_tuner.compiler.linalg import (
 )
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.shapes import groups_of, moved_by, order_of
-from iree_tuner.ops import matching
 from iree_tuner.ops.contraction import Contraction
 from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.structure import indexing_maps
@@ -278,11 +277,14 @@ def build_sums(moved: Moved, arguments: Sequence[ir.Value], sums: ir.Type) -> ir
     operands = [reshaped(each, sizes) for each, sizes in zip(arguments, shapes, strict=True)]
     kind = ir.RankedTensorType(sums)
     element = kind.element_type
+    workload = moved.workload
     loops = [loop for own in moved.seen for loop in own]
-    maps = [*matching.indexing_maps(moved.workload)]
-    maps[_OUT] = access(len(moved.workload.loops), loops)
-    start = zeros([moved.workload.loops[each] for each in loops], element)
-    return reshaped(generic(operands, start, maps, multiply_add, moved.workload.iterators), kind.shape)
+    read = [*(each.loops for each in workload.maps[:_OUT]), loops]
+    used = sorted({loop for own in read for loop in own})  # a loop of one iteration may be in none
+    maps = [access(len(used), [used.index(each) for each in own]) for own in read]
+    start = zeros([workload.loops[each] for each in loops], element)
+    kinds = [workload.iterators[each] for each in used]
+    return reshaped(generic(operands, start, maps, multiply_add, kinds), kind.shape)
 
 
 def retyped(value: ir.Value[Any], element: ir.Type) -> ir.Value[Any]:

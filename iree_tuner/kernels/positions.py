@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from iree.compiler import ir
 
@@ -25,9 +24,6 @@ _MOST_STEPS, _LEAST_BITS = 64, 32
 Conditions = tuple[LoopSum, ...]
 """Sums that are all at least 0 where a condition holds."""
 
-_Value: TypeAlias = "LoopSum | Conditions | _Hiding | float | None"
-"""What is known of an element; None if nothing is."""
-
 
 @dataclass(frozen=True)
 class Sum:
@@ -42,6 +38,10 @@ class _Hiding:
     """A summand of scores: 0 where all of these hold, and a low number elsewhere."""
 
     seen: Conditions
+
+
+_Value = LoopSum | Conditions | _Hiding | float | None
+"""What is known of an element; None if nothing is."""
 
 
 def said_by(mask: ir.Value, loops: Sequence[int | None]) -> tuple[Sum, ...] | None:
@@ -100,9 +100,9 @@ def _computed(op: ir.Operation, known: Mapping[ir.Value, _Value], loops: Indices
     if op.name == "arith.constant":
         return _constant(op)
     operands = [_outside(each) if (own := known.get(each)) is None else own for each in op.operands]
-    first, second, *others = (*operands, None, None)
     if op.name == "arith.select":
-        return _chosen(first, second, others[0])
+        return _chosen(*operands)
+    first, second = (*operands, None, None)[:2]
     if first is not None and op.name in _CASTS:
         kind = op.result.type  # wide enough for all positions; narrower types may wrap around
         return first if isinstance(kind, ir.IndexType) or ir.IntegerType(kind).width >= _LEAST_BITS else None
