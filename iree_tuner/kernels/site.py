@@ -198,25 +198,31 @@ def _apart(found: Sequence[Sequence[_Own]]) -> list[_Own]:
     ends before it, so that each can have a kernel. It is the later one, unless the earlier one's case is also
     found where nothing competes with it: that case's matcher matches here, too.
     """
-    ends = Counter(last for places in found for last in {last for own in places for _, last in own})
-    elsewhere = {site.case for places in found for own in places for site, last in own if ends[last] == 1}
+    named = [
+        [[(site, last) for site, last in own if site.problem.finish is None] for own in places]
+        for places in found
+    ]
+    ends = Counter(last for places in named for last in {last for own in places for _, last in own})
+    elsewhere = {site.case for places in named for own in places for site, last in own if ends[last] == 1}
     takers = {
         last: root
-        for root, places in enumerate(found)
+        for root, places in enumerate(named)
         for own in places
         for site, last in own
         if ends[last] > 1 and site.case in elsewhere
     }
-    taken: set[ir.Operation] = set()
-    apart: list[_Own] = []
-    for root, places in reversed([*enumerate(found)]):
-        own = [  # as the end of an attention, and alone
-            [(site, last) for site, last in sites if last not in taken and takers.get(last, root) == root]
-            for sites in places
-        ]
-        taken |= {last for sites in own for _, last in sites}
-        apart = [*filter(None, own), *apart]
-    return apart
+    taken: dict[ir.Operation, int] = {}
+    for every in (named, found):  # a named step goes before one without a name
+        for root, places in reversed([*enumerate(every)]):
+            lasts = {last for sites in places for _, last in sites}
+            own = {each for each in lasts if taken.get(each, root) == takers.get(each, root) == root}
+            taken |= dict.fromkeys(own, root)
+    apart = [  # as the end of an attention, and alone
+        [(site, last) for site, last in sites if taken.get(last) == root]
+        for root, places in enumerate(found)
+        for sites in places
+    ]
+    return [*filter(None, apart)]
 
 
 def _sites_of(root: ir.Operation, taken: set[ir.Operation]) -> _Own:
