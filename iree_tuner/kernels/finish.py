@@ -67,6 +67,13 @@ def finishes_of(sums: ir.Value) -> list[Finish]:
     return found[1:]
 
 
+def is_part(value: ir.Value, sums: ir.Value) -> bool:
+    """Whether a step after sums would compute a value instead of reading it."""
+    op = producer(value)
+    whole = op is not None and op.name not in RESHAPES and _count(value) == _count(sums)
+    return op is not None and whole and _is_given(op, _count(sums))
+
+
 @dataclass
 class _Walk:
     """A walk forward from sums.

@@ -7,9 +7,10 @@ alone.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from iree.compiler import ir
@@ -21,7 +22,7 @@ from iree_tuner.kernels.attention import ATTENTION_OP, attention_of, find_attent
 from iree_tuner.kernels.attention_op import build_alone
 from iree_tuner.kernels.epilogue import RowGroups, next_steps, producer, start_of_bias
 from iree_tuner.kernels.expression import constant_of, number
-from iree_tuner.kernels.finish import finishes_of
+from iree_tuner.kernels.finish import finishes_of, is_part
 from iree_tuner.kernels.formula import follow
 from iree_tuner.kernels.gated import BEFORE, Gated, build_gated, find_gated
 from iree_tuner.kernels.integers import Integers, Operands, Padding, operands_of, padding_of
@@ -200,25 +201,31 @@ def _apart(found: Sequence[Sequence[_Own]]) -> list[_Own]:
     ends before it, so that each can have a kernel. It is the later one, unless the earlier one's case is also
     found where nothing competes with it: that case's matcher matches here, too.
     """
-    ends = Counter(last for places in found for last in {last for own in places for _, last in own})
-    elsewhere = {site.case for places in found for own in places for site, last in own if ends[last] == 1}
+    named = [
+        [[(site, last) for site, last in own if site.problem.finish is None] for own in places]
+        for places in found
+    ]
+    ends = Counter(last for places in named for last in {last for own in places for _, last in own})
+    elsewhere = {site.case for places in named for own in places for site, last in own if ends[last] == 1}
     takers = {
         last: root
-        for root, places in enumerate(found)
+        for root, places in enumerate(named)
         for own in places
         for site, last in own
         if ends[last] > 1 and site.case in elsewhere
     }
-    taken: set[ir.Operation] = set()
-    apart: list[_Own] = []
-    for root, places in reversed([*enumerate(found)]):
-        own = [  # as the end of an attention, and alone
-            [(site, last) for site, last in sites if last not in taken and takers.get(last, root) == root]
-            for sites in places
-        ]
-        taken |= {last for sites in own for _, last in sites}
-        apart = [*filter(None, own), *apart]
-    return apart
+    taken: dict[ir.Operation, int] = {}
+    for every in (named, found):  # a named step goes before one without a name
+        for root, places in reversed([*enumerate(every)]):
+            lasts = {last for sites in places for _, last in sites}
+            own = {each for each in lasts if taken.get(each, root) == takers.get(each, root) == root}
+            taken |= dict.fromkeys(own, root)
+    apart = [  # as the end of an attention, and alone
+        [(site, last) for site, last in sites if taken.get(last) == root]
+        for root, places in enumerate(found)
+        for sites in places
+    ]
+    return [*filter(None, apart)]
 
 
 def _sites_of(root: ir.Operation, taken: set[ir.Operation]) -> _Own:
@@ -256,35 +263,70 @@ def _sites_of(root: ir.Operation, taken: set[ir.Operation]) -> _Own:
         ops += [each for each in steps.ops if each not in ops]  # ops may share a zero
         sites.append((_site(workload, inputs, ops, epilogue, function, scale, groups), ops[-1]))
         sites += _padded(*sites[-1], padding, inputs, ops)
-    every, more_inputs, more_ops = _with_finishes(sites, padding, inputs, ops)
+    branches = [_Branch(sites, inputs, ops), *_finishes(sites, padding, inputs, ops)]
     gated = (
         None if is_convolution(workload) else find_gated(root, workload, ops[ops.index(root) + 1 :], factor)
     )
     whole = gated is not None and {*epilogue} <= BEFORE and len(inputs) < 4
     more = [_gated_site(sites[-1][0], gated, root, inputs, ops)] if gated is not None and whole else []
-    moved = [] if bias else _moved_sites(root, every, start, more_inputs, more_ops, taken)
-    computed = [] if bias else _computed_sites(root, every, start, more_inputs, more_ops, taken)
-    return [*every, *moved, *more, *computed]
+    moved = [] if bias else _moved_sites(root, branches, start, taken)
+    computed = [] if bias else _computed_sites(root, branches, start, taken)
+    return [*(pair for each in branches for pair in each.sites), *moved, *more, *computed]
 
 
-def _with_finishes(
+@dataclass(frozen=True)
+class _Branch:
+    """Longer and longer sites of a root op, each with its last op, and the inputs and ops of all of them."""
+
+    sites: _Own
+    inputs: Sequence[ir.Value]
+    ops: Sequence[ir.Operation]
+
+    def each(self) -> Iterator[tuple[Site, Sequence[ir.Operation], Sequence[ir.Value]]]:
+        """Each site with its own ops, and its inputs after those of the root op."""
+        for site, last in self.sites:
+            own = self.ops[: self.ops.index(last) + 1]
+            yield site, own, self.inputs[2 : len(site.problem.inputs)]
+
+
+def _finishes(
     sites: _Own, padding: Padding | None, inputs: Sequence[ir.Value], ops: Sequence[ir.Operation]
-) -> tuple[_Own, list[ir.Value], list[ir.Operation]]:
-    """The sites with those that have one further step, and the inputs and the ops of all of them."""
-    site, last = sites[-1]
-    named = site.problem
-    before, own = [*inputs[: len(named.inputs)]], [*ops[: ops.index(last) + 1]]
-    found, read, every = [*sites], before, own
-    for step in finishes_of(last.result):
-        if not {*before}.isdisjoint(step.inputs):
+) -> list[_Branch]:
+    """The sites with a further step after these, or after the first of them.
+
+    A named step reads a whole array. If the program repeats a smaller one, a further step reads that.
+    """
+    plain = [(site, last) for site, last in sites if not site.problem.padding]
+    counts = [len(site.problem.inputs) for site, _ in plain]
+    for at, (before, count) in enumerate(pairwise(counts)):
+        if any(is_part(each, plain[at][1].result) for each in inputs[before:count]):
+            found = _finish(plain[at], padding, inputs, ops)
+            if found is not None and plain[-1][1] in found.ops:
+                return [found]
             break
-        read, every = [*before, *step.inputs], [*own, *(each for each in step.ops if each not in own)]
+    found = _finish(plain[-1], padding, inputs, ops)
+    return [] if found is None else [found]
+
+
+def _finish(
+    before: tuple[Site, ir.Operation], padding: Padding | None, inputs: Sequence[ir.Value],
+    ops: Sequence[ir.Operation],
+) -> _Branch | None:  # fmt: skip
+    """The sites with a further step after a site; None if there are none."""
+    (site, last), found = before, _Own()
+    named, own = site.problem, [*ops[: ops.index(last) + 1]]
+    first = read = [*inputs[: len(named.inputs)]]
+    every = own
+    for step in finishes_of(last.result):
+        if not {*first}.isdisjoint(step.inputs):
+            break
+        read, every = [*first, *step.inputs], [*own, *(each for each in step.ops if each not in own)]
         epilogue = (*named.epilogue, COMPUTED)
         longer = _site(named.workload, read, every, epilogue, site.function, named.scale, named.groups)
-        problem = replace(longer.problem, finish=step.nest.reading(len(before)))
+        problem = replace(longer.problem, finish=step.nest.reading(len(first)))
         found.append((replace(longer, problem=problem), every[-1]))
         found += _padded(*found[-1], padding, read, every)
-    return found, read, every
+    return _Branch(found, read, every) if found else None
 
 
 def _after(root: ir.Operation, ops: Sequence[ir.Operation]) -> list[ir.Operation]:
@@ -315,23 +357,19 @@ def _gated_site(
 
 
 def _moved_sites(
-    root: ir.Operation, sites: _Own, start: Sequence[ir.Operation], inputs: Sequence[ir.Value],
-    ops: Sequence[ir.Operation], taken: set[ir.Operation],
-) -> _Own:  # fmt: skip
+    root: ir.Operation, branches: Sequence[_Branch], start: Sequence[ir.Operation], taken: set[ir.Operation]
+) -> _Own:
     """The sites with transposes of operands and result included, see `moved`.
 
     Args:
         root: the root op.
-        sites: its sites, with longer and longer epilogues.
+        branches: its sites, with longer and longer epilogues.
         start: the ops that its sums start from.
-        inputs, ops: of all sites.
         taken: ops that belong to other sites; the ops before the product are added.
     """
     found, read = _Own(), set[ir.Operation]()
-    for site, last in sites:
-        own = ops[: ops.index(last) + 1]
+    for site, own, extras in (each for branch in branches for each in branch.each()):
         moved = moved_product(root, _after(root, own), taken)
-        extras = inputs[2 : len(site.problem.inputs)]
         if moved is None or len({*moved.operands, *extras}) < 2 + len(extras):
             continue
         problem, every, build = _moved(site, moved, (root, start), [*moved.operands, *extras], own)
@@ -380,9 +418,8 @@ def _moved(
 
 
 def _computed_sites(
-    root: ir.Operation, sites: _Own, start: Sequence[ir.Operation], inputs: Sequence[ir.Value],
-    ops: Sequence[ir.Operation], taken: set[ir.Operation],
-) -> _Own:  # fmt: skip
+    root: ir.Operation, branches: Sequence[_Branch], start: Sequence[ir.Operation], taken: set[ir.Operation]
+) -> _Own:
     """The sites of a product whose operands are computed of smaller arrays, see `operands`.
 
     Moves of the other operand and of the result are included. For the arguments see `_moved_sites`.
@@ -390,8 +427,8 @@ def _computed_sites(
     computed = computed_operands(root)
     chain = [op for each in computed if each is not None for op in each.ops]
     found = _Own()
-    for site, last in sites if any(computed) else ():
-        own, extras = ops[: ops.index(last) + 1], inputs[2 : len(site.problem.inputs)]
+    every_site = (each for branch in branches for each in branch.each())
+    for site, own, extras in every_site if any(computed) else ():
         moved = moved_product(root, _after(root, own), {*taken, *chain})
         problem, every, read = site.problem, own, root.operands[:2]
         build: _Build = partial(_rebuilt, root, own, extras)

@@ -254,17 +254,8 @@ PARAMETERS: tuple[str, ...] = ("x", "w", "e0", "e1", "e2", "e3", "e4", "e5", "ou
 _MOST_EXTRAS = len(PARAMETERS) - 4
 
 _ELEMENTWISE = (
-    "f16",
-    "bf16",
-    "relu",
-    "relu_ordered",
-    "at_most_6",
-    "gelu",
-    "gelu_tanh",
-    "silu",
-    "quick_gelu",
-    "sigmoid",
-)
+    "f16", "bf16", "relu", "relu_ordered", "at_most_6", "gelu", "gelu_tanh", "silu", "quick_gelu", "sigmoid",
+)  # fmt: skip
 
 Step = tuple[str, str]
 """An operation, and the index of its operand: `filter`, `image` or `pixel`; empty without an operand."""

@@ -361,7 +361,9 @@ _GROUP = 8
 
 _MOST_EXTRAS = 3  # operands of an epilogue
 _ALONG = ("", "image", "group")  # what an operand is read along, besides columns
-_ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "quick_gelu", "silu", "sigmoid")
+_ACTIVATIONS = (
+    "relu", "relu_ordered", "at_most_6", "gelu", "gelu_tanh", "quick_gelu", "silu", "sigmoid",
+)  # fmt: skip
 _STEPS = (*WHOLE, *_ACTIVATIONS, "scale", "truncf", HALVES, EXCHANGED, GATED, COMPUTED, "moved")
 _MOST_ARRAYS = 8
 _PARAMETERS = (*(f"x{number}" for number in range(_MOST_ARRAYS)), "c", "partial")

@@ -259,7 +259,7 @@ func.func @main(%a: tensor<2x12x40xf32>, %b: tensor<40x64xf32>, %c: tensor<64xf3
     ("dims", "kind", "steps"),
     [
         ([2], "64xf32", ("bias", "residual")),
-        ([0], "2xf32", ("residual", "computed")),  # what is repeated so is read in full
+        ([0], "2xf32", ("computed",)),  # what is repeated so has no name
         ([0, 2], "2x64xf32", ("group_bias", "residual")),  # a row for each group of rows
     ],
 )

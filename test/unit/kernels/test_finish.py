@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from kernels.after_abi import results
 from kernels.convs import Conv, program
+from kernels.epilogues import with_epilogue
 from kernels.finished import ELU, GATE, LEAKY, NORM, depthwise, finished, of_weights, two_added
-from kernels.problems import einsum, matmul, site_in, sites_in
+from kernels.problems import einsum, form_of, matmul, site_in, sites_in
 from kernels.weights_given import arrays_of
 
 from iree_tuner.kernels.c_gemm import CGemm
@@ -21,6 +22,7 @@ from iree_tuner.targets import parse_target
 
 CHANNELS = [((1,), "f32")] * 4
 CUDA = parse_target("cuda:sm_90")
+KERNEL = TritonGemm()
 
 needs_triton = pytest.mark.skipif(bool(TritonConv().missing()), reason=TritonConv().missing())
 
@@ -138,3 +140,17 @@ def test_what_it_rounds_counts_for_tolerances() -> None:
     assert (tolerance_for(gated).factor_type, tolerance_for(gated).factors) == ("f16", 288 // 5**2)
     wide = site_in(finished(program(Conv(steps=())), GATE, [((3,), "f32")] * 2)).problem
     assert tolerance_for(wide).factor_type == ""
+
+
+@needs_triton
+@pytest.mark.parametrize("form", ["plain", "split", "persistent", "parts", "one_row"])
+def test_all_forms_of_products_are_made(form: str) -> None:
+    rows = {"one_row": 1, "parts": 4096}.get(form, 64)
+    arrays = [((1,) if form == "parts" else (0, 1), "f16"), ((0,), "f16")]
+    text = finished(with_epilogue(rows, 512, 512, ("truncf",), element="f16", narrow="f16"), GATE, arrays)
+    found = site_in(text).problem
+    assert found.finish is not None
+    wanted = "persistent" if form == "parts" else form
+    own = [each for each in KERNEL.variants(found, CUDA) if form_of(each) == wanted]
+    knobs = next(each for each in own if form != "parts" or each["parts"] == 2)
+    assert b".entry" in KERNEL.make(found, CUDA, knobs).data
