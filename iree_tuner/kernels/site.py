@@ -11,12 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any
 
 from iree.compiler import ir
-from iree.compiler.dialects import arith, func, tensor
+from iree.compiler.dialects import func
 
-from iree_tuner.compiler import linalg
 from iree_tuner.compiler.linalg import access, generic, multiply_add
 from iree_tuner.kernels.attention import ATTENTION_OP, attention_of, find_attention
 from iree_tuner.kernels.attention_op import build_alone
@@ -37,63 +35,12 @@ from iree_tuner.kernels.moved import (
 )
 from iree_tuner.kernels.moves import HOISTED
 from iree_tuner.kernels.operands import ComputedOperand, computed_operands
+from iree_tuner.kernels.padded_sums import build_spread_sum, build_sum
 from iree_tuner.kernels.shapes import groups_of
 from iree_tuner.ops.contraction import Contraction
 from iree_tuner.ops.convolution import Convolution, is_convolution
 from iree_tuner.ops.dag import clone, strip_discardable
-from iree_tuner.ops.structure import indexing_maps
 from iree_tuner.ops.workload import Workload
-
-
-def build_sum(
-    root: ir.Operation, operands: Sequence[ir.Value[Any]], start: ir.Value, integers: Integers
-) -> ir.Value:
-    """Build the op `root`, of the widened and padded image, at the current insertion point; returns its sums.
-
-    `operands` are the original image and filter, 8 bits wide, which are read as `integers`. Sums begin at
-    `start`.
-    """
-    image, filter_ = operands
-    read, other, written = indexing_maps(root)
-
-    def add(weight: ir.Value, total: ir.Value) -> ir.Value:
-        product = arith.muli(_pixel(image, read, integers), _wide(weight, signed=integers.signed[1]))
-        return arith.addi(total, product)
-
-    return generic([filter_], start, [other, written], add)
-
-
-def _pixel(image: ir.Value[Any], read: ir.AffineMap, integers: Integers) -> ir.Value:
-    """The image's element that an op's body reads; outside of the image, the value of the padding."""
-    padding, index = integers.padding, ir.IndexType.get()
-    places: list[ir.Value[Any]] = [_place(each) for each in read.results]
-    inside: ir.Value | None = None
-    for dimension, before in ((1, padding.above), (2, padding.left)):
-        size = ir.RankedTensorType(image.type).shape[dimension]
-        place = arith.subi(places[dimension], arith.constant(index, before))
-        within = arith.cmpi(arith.CmpIPredicate.ult, place, arith.constant(index, size))
-        places[dimension] = arith.select(within, place, arith.constant(index, 0))
-        inside = within if inside is None else arith.andi(inside, within)
-    assert inside is not None
-    found = _wide(tensor.ExtractOp(image, places).result, signed=integers.signed[0])
-    return arith.select(inside, found, arith.constant(found.type, padding.value))
-
-
-def _wide(value: ir.Value, *, signed: bool) -> ir.Value:
-    wide = ir.IntegerType.get_signless(32)
-    return arith.extsi(wide, value) if signed else arith.extui(wide, value)
-
-
-def _place(expression: ir.AffineExpr) -> ir.Value:
-    """The value of an expression of an op's loops, in its body."""
-    if isinstance(expression, ir.AffineDimExpr):
-        return linalg.IndexOp(expression.position).result
-    if isinstance(expression, ir.AffineConstantExpr):
-        return arith.constant(ir.IndexType.get(), expression.value)
-    assert isinstance(expression, ir.AffineAddExpr | ir.AffineMulExpr)
-    build = arith.addi if isinstance(expression, ir.AffineAddExpr) else arith.muli
-    return build(_place(expression.lhs), _place(expression.rhs))
-
 
 _FAMILIES = (Contraction(), Convolution())
 
@@ -621,9 +568,19 @@ def _padded(
     problem = replace(site.problem, inputs=tuple(map(array_of, before)), padding=padding.sizes,
                       spread=padding.spread)  # fmt: skip
 
+    root = next(op for op in ops if [*op.operands][:1] == [*padding.ops[-1].results])
+
     def build(function: func.FuncOp) -> ir.Value:
         values = dict(zip(before, function.arguments, strict=True))
-        return build_dispatch(last.result.type, lambda: copy_ops(whole, values))
+
+        def made() -> ir.Value:
+            if not padding.spread:  # else the compiler takes no insertion into one dispatch
+                return copy_ops(whole, values)
+            sums = build_spread_sum(root, padding, [*function.arguments][:2])
+            rest = [op for op in whole if op not in (root, *padding.ops[-2:])]
+            return sums if root == last else copy_ops(rest, {**values, root.result: sums})
+
+        return build_dispatch(last.result.type, made)
 
     alone = program_of(before, last.result.type, build)
     return [(replace(site, problem=problem, case=case_of(before, whole), one_op=alone), last)]
