@@ -416,7 +416,7 @@ class _Attention:
         return False
 
     def _said(self, mask: ir.Value, own: Sequence[tuple[int, ...]]) -> tuple[Sum, ...] | None:
-        """What a mask whose dimensions have these names says of positions (`said_by`)."""
+        """The conditions on positions of a mask whose dimensions have these names (`said_by`)."""
         apart = all(len(each) < 2 for each in own)
         return said_by(mask, [each[0] if each else None for each in own]) if apart else None
 
