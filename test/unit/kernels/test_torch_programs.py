@@ -72,7 +72,7 @@ def test_norms_are_one_kernel() -> None:
 
 
 @pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
-@pytest.mark.parametrize("name", some(ON_GPUS, 2))
+@pytest.mark.parametrize("name", some(ON_GPUS, 4))
 def test_the_host_computes_the_same_with_kernels(name: str, tmp_path) -> None:
     text = (FOLDER / f"{name}.mlir").read_text()
     narrow = ",f16>" in text
