@@ -148,13 +148,10 @@ class Queue:
         self._measure = measure
         self._owners: dict[Search, Queued] = {}
         self._waiting: list[Task] = []
-        gone = {name for each in run.proven for name in each.dispatches}
         self._replaced = frozenset(
             task.workload.key
             for task in read.tasks
-            if task.workload.key not in run.competing
-            and task.dispatches
-            and all(each.name in gone for each in task.dispatches)
+            if task.workload.key not in run.competing and self.replaced_by(task)
         )
         batch = run.effort.batch
         self._slice = max(4, batch // 2) if self.lab.alternate else batch
@@ -235,6 +232,14 @@ class Queue:
                 SearchStanding(each.task, each.share, each.tried, each.best_score, each.gained_us, each.open)
                 for each in self.workloads
             ])  # fmt: skip
+
+    def replaced_by(self, task: Task) -> str:
+        """What the first answer replaces all dispatches of a workload by; empty if it leaves some."""
+        gone = {name: each.source for each in self.run.proven for name in each.dispatches}
+        found = {gone.get(each.name) for each in task.dispatches}
+        if not found or None in found:
+            return ""
+        return next(each.noun for each in self.run.every_source if each.name in found)
 
     def left(self) -> list[WorkloadResult]:
         """Workloads that were never searched."""

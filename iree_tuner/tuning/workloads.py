@@ -188,6 +188,8 @@ def _results(
         promised = workload in queue.promising
         tried = next((each for each in workload.searches if each.tried), first)  # kernels may do it alone
         note = note_of(workload, finals.get(tried), engine, lost, run.stop, promised=promised)
+        if note == NOT_TRIED and (noun := queue.replaced_by(workload.task)):
+            note = f"replaced by a {noun}"
         results.append(_result(workload, finals, note, lab))
         run.watch.finished(results[-1])
     return results

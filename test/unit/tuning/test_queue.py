@@ -77,7 +77,8 @@ class World:
         run = SimpleNamespace(
             options=TuningOptions(effort="quick", budget_s=budget_s), effort=effort_named("quick"),
             stop=self.stop, watch=Silent(), timeline=Timeline(), starters={}, competing={}, replaced=set(),
-            proven=[SimpleNamespace(dispatches=proven)],
+            proven=[SimpleNamespace(source="kernels", dispatches=proven)],
+            every_source=[SimpleNamespace(name="kernels", noun="kernel")],
             budget=SimpleNamespace(baselines_until=lambda: until),
         )  # fmt: skip
         weights_us = {str(number): size for number, size in enumerate(weights)}
@@ -237,6 +238,8 @@ def test_nobody_enters_after_a_request_to_stop(world):
 def test_what_the_first_answer_replaces_comes_last(world):
     """Also before the largest of them, whose parts take 3 % of the program's time each."""
     queue = world.queue(*[1000.0] * 8, *[400.0] * 12, proven=[str(number) for number in range(8)])
+    words = [queue.replaced_by(each) for each in world.tasks]
+    assert words == ["kernel"] * 8 + [""] * 12, "that is said of those that are not tried"
     tried = world.run(queue)
     assert world.groups[0] == [str(number) for number in range(8, 16)]
     assert max(tried.index(str(number)) for number in range(8, 20)) < tried.index("0")
