@@ -50,6 +50,7 @@ from torch_on_gpu import SAMPLE_S, Contender, error_of, on_torch
 from examples.models import (
     DRAWN_KINDS,
     FEW_BITS,
+    FOURTH_KINDS,
     FURTHER_GPU_MODELS,
     GPU_KINDS,
     GPU_MODELS,
@@ -82,6 +83,7 @@ EVERY = (
     | DRAWN_KINDS
     | SECOND_KINDS
     | THIRD_KINDS
+    | FOURTH_KINDS
     | LARGE_MODELS
     | FEW_BITS
 )

@@ -14,6 +14,7 @@ from examples.models import (
     convnext,
     decoder,
     drawn,
+    drawn_fourth,
     drawn_second,
     drawn_third,
     encoder,
@@ -166,6 +167,25 @@ THIRD_KINDS: dict[str, Model] = {
     )
 }  # fmt: skip
 """Blocks of eight further kinds that were drawn at random; see `drawn_third`."""
+
+FOURTH_KINDS: dict[str, Model] = {
+    model.name: model
+    for model in (
+        drawn_fourth.points("pointnet", batch=16, count=2048, classes=50),
+        drawn_fourth.pairs("evoformer_pairs", rows=256, width=128, heads=4),
+        drawn_fourth.retention("retnet_block", "RetNet-1.3B", tokens=1024, width=2048, heads=8, chunk=256),
+        drawn_fourth.pooled("mvit_block", "MViTv2-S", images=8, size=28, width=192, heads=2, stride=4),
+        drawn_fourth.linear_vision(
+            "efficientvit_block", "EfficientViT-B1", images=16, size=28, width=128, each=16
+        ),
+        drawn_fourth.dense(
+            "densenet_block", "DenseNet-121", images=16, size=28, channels=128, growth=32, layers=6
+        ),
+        drawn_fourth.styled("stylegan2_block", images=4, size=64, channels=256, outputs=128, styles=512),
+        drawn_fourth.late("colbert", documents=256, words=180, asked=32, width=768, each=128),
+    )
+}  # fmt: skip
+"""Blocks of eight more kinds that were drawn at random; see `drawn_fourth`."""
 
 FEW_BITS: dict[str, Model] = {
     model.name: model

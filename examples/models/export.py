@@ -36,6 +36,7 @@ from examples.models import (
     DECODERS,
     DRAWN_KINDS,
     FEW_BITS,
+    FOURTH_KINDS,
     FURTHER_GPU_MODELS,
     FURTHER_MODELS,
     GPU_KINDS,
@@ -50,7 +51,7 @@ from examples.models.model import Model
 from examples.models.to_mlir import write_mlir, write_parameters
 
 EVERY = CPU_MODELS | GPU_MODELS | FURTHER_GPU_MODELS | GPU_KINDS | DRAWN_KINDS | SECOND_KINDS
-EVERY |= THIRD_KINDS | LARGE_MODELS | DECODERS | FEW_BITS
+EVERY |= THIRD_KINDS | FOURTH_KINDS | LARGE_MODELS | DECODERS | FEW_BITS
 GROUPS = {
     "all": [*MODELS.values()],
     "gpu": [*GPU_MODELS.values()],
@@ -59,6 +60,7 @@ GROUPS = {
     "drawn": [*DRAWN_KINDS.values()],
     "second": [*SECOND_KINDS.values()],
     "third": [*THIRD_KINDS.values()],
+    "fourth": [*FOURTH_KINDS.values()],
     "few_bits": [*FEW_BITS.values()],
     "further_cpu": [*FURTHER_MODELS.values()],
     "large": [*LARGE_MODELS.values()],

@@ -68,12 +68,29 @@ def conv(w: Weights, name: str, x: Array, *, stride: int = 1, groups: int = 1) -
     return (out + w[f"{name}_bias"]).astype(x.dtype)
 
 
-def depthwise(w: Weights, name: str, x: Array) -> Array:
-    """A depthwise convolution that keeps the size; its sums have the type of `x`, as in `conv_rows`."""
+def conv_plain(w: Weights, name: str, x: Array) -> Array:
+    """A convolution that keeps the size, without bias; what is summed up has 32 bits."""
     kernel = w[f"{name}_kernel"]
     around = (kernel.shape[0] // 2,) * 2
     out = lax.conv_general_dilated(
-        x, kernel, (1, 1), (around, around), dimension_numbers=IMAGES, feature_group_count=x.shape[-1]
+        x, kernel, (1, 1), (around, around), dimension_numbers=IMAGES, preferred_element_type=jnp.float32
+    )  # fmt: skip
+    return out.astype(x.dtype)
+
+
+def demodulation(w: Weights, name: str, by: Array) -> Array:
+    """What gives sums of weighed channels a spread of 1 again: images by outputs, in 32 bits."""
+    squares = jnp.sum(jnp.square(w[f"{name}_kernel"].astype(jnp.float32)), axis=(0, 1))
+    return lax.rsqrt(jnp.square(by.astype(jnp.float32)) @ squares + 1e-8).astype(by.dtype)
+
+
+def depthwise(w: Weights, name: str, x: Array, *, stride: int = 1) -> Array:
+    """A depthwise convolution; its sums have the type of `x`, as in `conv_rows`."""
+    kernel = w[f"{name}_kernel"]
+    around = (kernel.shape[0] // 2,) * 2
+    out = lax.conv_general_dilated(
+        x, kernel, (stride, stride), (around, around), dimension_numbers=IMAGES,
+        feature_group_count=x.shape[-1],
     )  # fmt: skip
     return out + w[f"{name}_bias"]
 
@@ -153,6 +170,18 @@ def group_norm(w: Weights, name: str, x: Array, groups: int = 8) -> Array:
     return (normal * w[f"{name}_scale"] + w[f"{name}_bias"]).astype(x.dtype)
 
 
+def by_channel(w: Weights, name: str, x: Array) -> Array:
+    """An image's channels, each multiplied and shifted."""
+    return x * w[f"{name}_scale"] + w[f"{name}_bias"]
+
+
+def unit_rows(x: Array) -> Array:
+    """Rows of length 1, in 32 bits."""
+    wide = x.astype(jnp.float32)
+    length = jnp.sqrt(jnp.sum(jnp.square(wide), axis=-1, keepdims=True))
+    return (wide / jnp.maximum(length, 1e-12)).astype(x.dtype)
+
+
 def _normal(x: Array, axes: tuple[int, ...]) -> Array:
     """With mean 0 and variance 1, in 32 bits."""
     x = x.astype(jnp.float32)
@@ -225,6 +254,57 @@ def placed_attention(w: Weights, q: Array, k: Array, v: Array, size: int) -> Arr
     scores = scores.reshape(heads, size, size, size, size)
     scores = scores + by_row.astype(q.dtype)[..., None] + by_column.astype(q.dtype)[..., None, :]
     return _mixed(scores.reshape(heads, tokens, tokens), v)
+
+
+def fewer_attention(w: Weights, q: Array, k: Array, v: Array, size: int, fewer: int) -> Array:
+    """Every query of an image over the keys of a smaller one; batch by heads by positions by width.
+
+    Scores have parts for rows and for columns.
+    """
+    places = q.reshape(*q.shape[:2], size, size, -1)
+    rows, columns = (w[f"{part}_table"].reshape(size, fewer, -1) for part in ("rows", "columns"))
+    by_row = jnp.einsum("bhrcd,rkd->bhrck", places, rows, preferred_element_type=jnp.float32)
+    by_column = jnp.einsum("bhrcd,ckd->bhrck", places, columns, preferred_element_type=jnp.float32)
+    scores = jnp.einsum("bhqd,bhkd->bhqk", q, k, preferred_element_type=jnp.float32) * q.shape[-1] ** -0.5
+    apart = scores.reshape(*by_row.shape, fewer)
+    apart = apart + by_row.astype(q.dtype)[..., None] + by_column.astype(q.dtype)[..., None, :]
+    return _mixed(apart.reshape(scores.shape), v)
+
+
+def relu_attention(q: Array, k: Array, v: Array) -> Array:
+    """Linear attention with ReLU for batch by heads by positions by width; sums have 32 bits."""
+    q, k = relu(q), relu(k)
+    sums = jnp.einsum("bhnd,bhne->bhde", k, v, preferred_element_type=jnp.float32).astype(q.dtype)
+    total = jnp.sum(k.astype(jnp.float32), axis=2).astype(q.dtype)
+    found = jnp.einsum("bhnd,bhde->bhne", q, sums, preferred_element_type=jnp.float32)
+    weight = jnp.einsum("bhnd,bhd->bhn", q, total, preferred_element_type=jnp.float32)
+    return (found / (weight[..., None] + 1e-3)).astype(q.dtype)
+
+
+def retained(w: Weights, q: Array, k: Array, v: Array, chunk: int) -> Array:
+    """Keys that decay with their distance: heads by positions by width; sums have 32 bits."""
+    heads, tokens, _ = q.shape
+    q, k, v = (each.reshape(heads, tokens // chunk, chunk, -1) for each in (q, k, v))
+    scores = jnp.einsum("hcqd,hckd->hcqk", q, k, preferred_element_type=jnp.float32)
+    scores = (scores * w["within"][:, None]).astype(q.dtype)
+    own = jnp.einsum("hcqk,hcke->hcqe", scores, v, preferred_element_type=jnp.float32)
+    fading = (k * w["left"][:, None]).astype(k.dtype)
+    states = jnp.einsum("hckd,hcke->hcde", fading, v, preferred_element_type=jnp.float32).astype(q.dtype)
+    before = jnp.einsum("hcb,hbde->hcde", w["across"], states, preferred_element_type=jnp.float32)
+    far = jnp.einsum("hcqd,hcde->hcqe", q, before.astype(q.dtype), preferred_element_type=jnp.float32)
+    return (own + far * w["since"][:, None]).astype(q.dtype).reshape(heads, tokens, -1)
+
+
+def triangles(left: Array, right: Array) -> Array:
+    """For each pair of rows the products of their columns, by channel; what is summed up has 32 bits."""
+    return jnp.einsum("ikc,jkc->ijc", left, right, preferred_element_type=jnp.float32).astype(left.dtype)
+
+
+def nearest(query: Array, found: Array, lengths: Array) -> Array:
+    """The sum over a query's words of the highest product with a document's words, of each document."""
+    scores = jnp.einsum("qd,ntd->nqt", query, found, preferred_element_type=jnp.float32)
+    there = jnp.arange(found.shape[1])[None, :] < lengths[:, None]
+    return jnp.max(jnp.where(there[:, None, :], scores, -jnp.inf), axis=-1).sum(axis=-1)
 
 
 def step_attention(q: Array, k: Array, v: Array, position: Array | None = None) -> Array:
@@ -416,6 +496,23 @@ def smooth(x: Array, times: int) -> Array:
     return jax.image.resize(x, (images, times * rows, times * columns, channels), "bilinear")
 
 
+def half_mean(x: Array) -> Array:
+    """The mean of each 2x2 windows, in 32 bits."""
+    wide = x.astype(jnp.float32)
+    sums = lax.reduce_window(wide, 0.0, lax.add, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+    return (sums * 0.25).astype(x.dtype)
+
+
+def highest(x: Array, axis: int) -> Array:
+    """The highest along an axis, which goes."""
+    return jnp.max(x, axis=axis)
+
+
+def for_all(x: Array, axis: int, count: int) -> Array:
+    """One position for so many."""
+    return jnp.broadcast_to(x, (*x.shape[:axis], count, *x.shape[axis + 1 :]))
+
+
 def mean_pool(x: Array) -> Array:
     """The mean of each channel, as a row."""
     return jnp.mean(x, axis=(1, 2))
@@ -532,6 +629,7 @@ def linear_int8(w: Weights, name: str, x: Array) -> Array:
 
 
 relu = jax.nn.relu
+hard_swish = jax.nn.hard_swish
 silu = jax.nn.silu
 sigmoid = jax.nn.sigmoid
 softplus = jax.nn.softplus

@@ -91,9 +91,21 @@ def conv(w: Weights, name: str, x: Tensor, *, stride: int = 1, groups: int = 1) 
     return F.conv2d(x, kernel, w[f"{name}_bias"], stride, kernel.shape[-1] // 2, groups=groups)
 
 
-def depthwise(w: Weights, name: str, x: Tensor) -> Tensor:
-    """A depthwise convolution that keeps the size."""
-    return conv(w, name, x, groups=x.shape[1])
+def conv_plain(w: Weights, name: str, x: Tensor) -> Tensor:
+    """A convolution that keeps the size, without bias."""
+    kernel = w[f"{name}_kernel"]
+    return F.conv2d(x, kernel, padding=kernel.shape[-1] // 2)
+
+
+def demodulation(w: Weights, name: str, by: Tensor) -> Tensor:
+    """What gives sums of weighed channels a spread of 1 again: images by outputs."""
+    squares = w[f"{name}_kernel"].float().square().sum((2, 3))
+    return (by.float().square() @ squares.T + 1e-8).rsqrt().to(by.dtype)
+
+
+def depthwise(w: Weights, name: str, x: Tensor, *, stride: int = 1) -> Tensor:
+    """A depthwise convolution that keeps the size, or divides it."""
+    return conv(w, name, x, groups=x.shape[1], stride=stride)
 
 
 def unconv(w: Weights, name: str, x: Tensor) -> Tensor:
@@ -146,6 +158,16 @@ def rms_norm(w: Weights, name: str, x: Tensor) -> Tensor:
 def group_norm(w: Weights, name: str, x: Tensor, groups: int = 8) -> Tensor:
     """Over the positions of an image, and the channels of a group."""
     return F.group_norm(x, groups, w[f"{name}_scale"], w[f"{name}_bias"])
+
+
+def by_channel(w: Weights, name: str, x: Tensor) -> Tensor:
+    """An image's channels, each multiplied and shifted."""
+    return x * w[f"{name}_scale"][:, None, None] + w[f"{name}_bias"][:, None, None]
+
+
+def unit_rows(x: Tensor) -> Tensor:
+    """Rows of length 1."""
+    return F.normalize(x.float(), dim=-1).to(x.dtype)
 
 
 def embed(w: Weights, name: str, ids: Tensor) -> Tensor:
@@ -249,6 +271,57 @@ def placed_attention(w: Weights, q: Tensor, k: Tensor, v: Tensor, size: int) -> 
         return flex_attention(q[None], k[None], v[None], score_mod=moved)[0]  # type: ignore[return-value]
     mask = (by_row[..., None] + by_column[..., None, :]).reshape(heads, tokens, tokens)
     return F.scaled_dot_product_attention(q[None], k[None], v[None], attn_mask=mask[None])[0]
+
+
+def fewer_attention(w: Weights, q: Tensor, k: Tensor, v: Tensor, size: int, fewer: int) -> Tensor:
+    """Every query of an image over the keys of a smaller one, with parts of scores for rows and for columns.
+
+    Compiled it is `flex_attention`, and eagerly a mask.
+    """
+    places = q.unflatten(2, (size, size))
+    rows, columns = (w[f"{part}_table"].reshape(size, fewer, -1) for part in ("rows", "columns"))
+    by_row = torch.einsum("bhrcd,rkd->bhrck", places, rows)
+    by_column = torch.einsum("bhrcd,ckd->bhrck", places, columns)
+    if torch.compiler.is_compiling():
+        rows_of, columns_of = by_row.flatten(2, 3), by_column.flatten(2, 3)
+
+        def moved(score: Tensor, b: Tensor, h: Tensor, query: Tensor, key: Tensor) -> Tensor:
+            return score + rows_of[b, h, query, key // fewer] + columns_of[b, h, query, key % fewer]
+
+        return flex_attention(q, k, v, score_mod=moved)  # type: ignore[return-value]
+    mask = (by_row[..., None] + by_column[..., None, :]).flatten(4).flatten(2, 3)
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+def relu_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Linear attention with ReLU for batch by heads by positions by width."""
+    q, k = F.relu(q), F.relu(k)
+    found = (q @ (k.mT @ v)).float()
+    weight = (q @ k.sum(2)[..., None]).float()
+    return (found / (weight + 1e-3)).to(q.dtype)
+
+
+def retained(w: Weights, q: Tensor, k: Tensor, v: Tensor, chunk: int) -> Tensor:
+    """Keys that decay with their distance: heads by positions by width."""
+    heads, tokens, _ = q.shape
+    q, k, v = (each.reshape(heads, tokens // chunk, chunk, -1) for each in (q, k, v))
+    own = ((q @ k.mT) * w["within"][:, None]).to(q.dtype) @ v
+    states = (k * w["left"][:, None]).to(k.dtype).mT @ v
+    before = (w["across"] @ states.flatten(2)).reshape(states.shape)
+    far = (q @ before) * w["since"][:, None]
+    return (own + far).to(q.dtype).reshape(heads, tokens, -1)
+
+
+def triangles(left: Tensor, right: Tensor) -> Tensor:
+    """For each pair of rows the products of their columns, by channel."""
+    return torch.einsum("ikc,jkc->ijc", left, right)
+
+
+def nearest(query: Tensor, found: Tensor, lengths: Tensor) -> Tensor:
+    """The sum over a query's words of the highest product with a document's words, of each document."""
+    scores = (query @ found.mT).float()
+    there = torch.arange(found.shape[1], device=found.device)[None, :] < lengths[:, None]
+    return scores.masked_fill(~there[:, None, :], -torch.inf).amax(-1).sum(-1)
 
 
 def step_attention(q: Tensor, k: Tensor, v: Tensor, position: Tensor | None = None) -> Tensor:
@@ -416,6 +489,21 @@ def smooth(x: Tensor, times: int) -> Tensor:
     return F.interpolate(x, scale_factor=times, mode="bilinear")
 
 
+def half_mean(x: Tensor) -> Tensor:
+    """The mean of each 2x2 windows."""
+    return F.avg_pool2d(x, 2)
+
+
+def highest(x: Tensor, axis: int) -> Tensor:
+    """The highest along an axis, which goes."""
+    return x.amax(axis)
+
+
+def for_all(x: Tensor, axis: int, count: int) -> Tensor:
+    """One position for so many."""
+    return x.expand(*x.shape[:axis], count, *x.shape[axis + 1 :])
+
+
 def mean_pool(x: Tensor) -> Tensor:
     """The mean of each channel, as a row."""
     return x.mean(dim=(2, 3))
@@ -455,6 +543,7 @@ def as_type(x: Tensor, like: Tensor) -> Tensor:
 
 
 relu = F.relu
+hard_swish = F.hardswish
 relu6 = F.relu6
 leaky_relu = partial(F.leaky_relu, negative_slope=0.1)
 silu = F.silu
