@@ -28,6 +28,7 @@ from iree_tuner.kernels.split_sums import (
     blocks_of,
     find_chains,
     find_computed,
+    find_reductions,
     find_sliced_inputs,
     find_sums,
 )
@@ -205,6 +206,8 @@ def _every(
         normal = find_normalizing(blocks, larger) if norms else []
         normal += find_computed(blocks) if norms else []
         sums = find_sums(blocks)
+        taken = {root for own in (*sites, normal) for site in own for root in site.roots}
+        normal += find_reductions(blocks, taken) if norms else []
         inputs = find_sliced_inputs(blocks) if chains else []
         inputs += find_read_back(blocks) if chains and not target.native else []
     fewer = _saving(list(dict.fromkeys(chained)), session, target)

@@ -173,8 +173,8 @@ class Elements:
         if any(not isinstance(each, SplitLoop) or each.dimension in dimensions for each in loops):
             raise NotIndexableError("a reduction is along other elements than the row's")
         read, written = indexing_maps(op)
-        known = dict(zip(_loops_of(written), index, strict=True))
-        element = self.at(op.operands[0], tuple(known.get(loop, row) for loop in _loops_of(read)))
+        known = dict(zip(loops_read(written), index, strict=True))
+        element = self.at(op.operands[0], tuple(known.get(loop, row) for loop in loops_read(read)))
         if element is None:
             raise NotIndexableError("a reduction of nothing")
         return Reduced(name, start, element, op.result)
@@ -255,7 +255,7 @@ def reduction_of(op: ir.Operation, size: int) -> tuple[str, float] | None:
         return None
     maps = indexing_maps(op)
     last = shape_of(op.operands[0].type)[-1:]
-    read, written = map(_loops_of, maps)
+    read, written = map(loops_read, maps)
     if None in read or len(set(read)) < len(read) or last != (size,):
         return None
     step, start = combined_by(op), start_of(op)
@@ -264,7 +264,7 @@ def reduction_of(op: ir.Operation, size: int) -> tuple[str, float] | None:
     return (step, start) if [each for each in written if each is not None] == read[:-1] else None
 
 
-def _loops_of(map_: ir.AffineMap) -> list[int | None]:
+def loops_read(map_: ir.AffineMap) -> list[int | None]:
     """The loop of each result of a map; None for a constant, the index into a dimension of size 1."""
     return [each.position if isinstance(each, ir.AffineDimExpr) else None for each in map_.results]
 

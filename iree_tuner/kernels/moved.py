@@ -296,10 +296,10 @@ def retyped(value: ir.Value[Any], element: ir.Type) -> ir.Value[Any]:
     return elementwise([value], [same], kind.shape, element, partial(converted, element_type=element))
 
 
-def zeros(shape: Sequence[int], element: ir.Type) -> ir.Value:
-    """A tensor of zeros, as ops at the current insertion point."""
+def zeros(shape: Sequence[int], element: ir.Type, value: float = 0.0) -> ir.Value:
+    """A tensor of zeros, or of another number, as ops at the current insertion point."""
     empty = tensor.EmptyOp(list(shape), element).result
-    return named("fill")(arith.constant(element, 0.0), outs=[empty])
+    return named("fill")(arith.constant(element, value), outs=[empty])
 
 
 def reshaped(value: ir.Value[Any], sizes: Sequence[int]) -> ir.Value:
@@ -443,9 +443,14 @@ def decider(index: LoopSum, borders: Sequence[int], most: int) -> SplitLoop | No
             part.highest < border or part.lowest >= border for part in parts for border in borders
         ):
             return each
-        distances = [border - index.constant for border in borders]
-        if rest.lowest == rest.highest and all(distance % factor == 0 for distance in distances):
-            inner = math.gcd(each.size, *(distance // factor for distance in distances))
+        if not factor:
+            continue
+        firsts = [-((rest.lowest - border) // factor) for border in borders]  # the values from a border on
+        if all(
+            rest.highest + (first - 1) * factor < border
+            for first, border in zip(firsts, borders, strict=True)
+        ):
+            inner = math.gcd(each.size, *(first for first in firsts if 0 < first < each.size))
             if 1 < each.size // inner <= most and inner > 1:
                 raise SplitError(each, inner)
     return None

@@ -94,6 +94,7 @@ class Nest:
         terms: the computation. The input of a term `input` is the number of an access; it is read only where
             the terms that it is `of` are true. The input of a term `INSIDE` or `PLACE` is that of a range.
         written: the stride of each loop in the result; None for loops that are summed over.
+        combine: the scalar op that combines the terms of one element of the result, if loops are summed over.
         ranges: what terms test.
         row: the number of the first of the innermost loops that are a row, if terms are reduced along it;
             otherwise None.
@@ -105,6 +106,7 @@ class Nest:
     written: tuple[int | None, ...]
     ranges: tuple[Range, ...] = ()
     row: int | None = None
+    combine: str = "arith.addf"
 
     @property
     def iterations(self) -> int:

@@ -28,12 +28,14 @@ from iree_tuner.kernels.moves import (
 )
 from iree_tuner.kernels.nest import MOST_IN_ROW, Nest
 from iree_tuner.kernels.planned_nest import nest_of
+from iree_tuner.kernels.shapes import combined_by
 from iree_tuner.kernels.site import Site, array_of, case_of, function_of
 from iree_tuner.kernels.split_sums import (
     LEAST_ELEMENTS,
     MOST_INPUTS,
     OpsOfBlock,
     computed_before,
+    cone_of,
     epilogues_of,
     gathered,
     is_large_sum,
@@ -49,7 +51,7 @@ OP = "normalize"
 
 _MOST_SMALLER = 8  # ops on a smaller operand, one after the other, that a norm of rows repeats
 _WIDE = 64  # elements: the compiler's tiles suit loops of multiples of this
-_VERY_LARGE = 1 << 21  # elements of a result
+_LARGE, _VERY_LARGE = 1 << 20, 1 << 21  # elements of a result
 _NARROW = 16  # elements that follow each other, for which the compiler's transposes are slow
 _READS_LATER = ("tensor.pad", "hal.tensor.export", "hal.tensor.alias")
 
@@ -67,27 +69,29 @@ def find_normalizing(
     """
     found: list[Site] = []
     for block in blocks:
-        moved = (make(op, block.once) for op in block.ops for make in (_moving_site, _cut_site))
+        moved = (make(op, block) for op in block.ops for make in (_moving_site, _cut_site))
         found += [site for site in moved if site is not None]
         once = {op for op in block.once if not any(repeats(op, at) for at in range(len(op.operands)))}
         kept = block.epilogues | once
-        found += _row_sites(block, epilogues_of(block.ops, products=True) | once, larger)
+        rows = _row_sites(block, epilogues_of(block.ops, products=True) | once, larger)
+        found += rows.values()
         ends = [each for each in block.ops if each not in kept and _ends(each, kept)]
         kept |= set(ends)
-        sites = [_normalizing_site(each, kept) for each in ends]
+        sites = [_normalizing_site(each, kept, large=each not in rows) for each in ends]
         found.extend(each for each in sites if each is not None)
     return found
 
 
 def _row_sites(
     block: OpsOfBlock, kept: Collection[ir.Operation], larger: Mapping[ir.Operation, bytes]
-) -> list[Site]:
-    """Norms of rows with their reductions, such as layer norms and softmaxes; those of most ops first.
+) -> dict[ir.Operation, Site]:
+    """Norms of rows with their reductions, by their last ops; those of most ops first.
 
-    A value that several of them read, such as a residual, may be the end of another one.
+    These are layer norms and softmaxes, for example. A value that several of them read, such as a residual,
+    may be the end of another one.
     """
     waiting = [op for op in block.ops if _ends_row(op, kept)]
-    tried, found = set[ir.Operation](), list[tuple[int, int, Site]]()
+    tried, found = set[ir.Operation](), list[tuple[int, ir.Operation, Site]]()
     while waiting:
         op = waiting.pop()
         if op in tried or op in kept or not is_elementwise(op) or is_source(op):
@@ -98,9 +102,10 @@ def _row_sites(
             reductions = [each for each in every if each in block.roots and not is_elementwise(each)]
             roots = tuple(block.roots[each] for each in reductions)
             own = replace(site, within=larger.get(op, b""), roots=roots)
-            found.append((-len(every), block.place[op], own))
+            found.append((-len(every), op, own))
             waiting += [each for each in map(producer, values) if each is not None]
-    return [site for _, _, site in sorted(found, key=lambda each: each[:2])]
+    found.sort(key=lambda each: (each[0], block.place[each[1]]))
+    return {op: site for _, op, site in found}
 
 
 def _ends_row(op: ir.Operation, kept: Collection[ir.Operation]) -> bool:
@@ -126,7 +131,7 @@ def _row_site(
     if reductions < least or not 0 < len(values) <= MOST_INPUTS:
         return [], [], None
     try:
-        nest = nest_of(plan_of(every, op.result, rows=True), values)
+        nest = nest_of(plan_of(every, op.result, rows=True), values, places=True)
     except NotIndexableError:
         return [], [], None
     if nest is None or nest.row is None or not {each.strides[-1] for each in nest.accesses} <= {0, 1}:
@@ -159,6 +164,7 @@ def _row_before(
         waiting.remove(latest)
         op = block.ops[latest]
         follows = op.name in (EXPAND, COLLAPSE, SLICE) or is_elementwise(op) or reduction_of(op, row)
+        follows = follows and not _turns(op)
         if op in kept or is_source(op) or not follows:
             continue
         users = [top(use.owner.operation, place) for use in op.result.uses]
@@ -171,13 +177,34 @@ def _row_before(
     return sorted(steps, key=place.__getitem__)
 
 
+def _turned(value: ir.Value) -> ir.Operation | None:
+    """The producer of a value, or of what it has in another order."""
+    before = producer(value)
+    while before is not None and is_move(before) and _turns(before):
+        before = producer(before.operands[0])
+    return before
+
+
+def _turns(op: ir.Operation) -> bool:
+    """Whether an elementwise op reads a large array in another order, so that its rows have gaps there."""
+    if not is_elementwise(op):
+        return False
+    *reads, written = indexing_maps(op)
+    return any(
+        isinstance(value.type, ir.RankedTensorType)
+        and _size(value) == _size(op.result)
+        and read.results[-1] != written.results[-1]
+        for value, read in zip(op.operands, reads, strict=False)
+    )
+
+
 def _without_epilogues(
     ops: Sequence[ir.Operation], kept: Collection[ir.Operation], row: int
 ) -> list[ir.Operation]:  # fmt: skip
     """The ops of rows without those of no reduction that may join a product before them."""
     rows, joins, size = set[ir.Operation](), set[ir.Operation](), _size(ops[-1].result)
     for op in ops:
-        before = [each for each in map(producer, op.operands) if each is not None]
+        before = [each for each in map(_turned, op.operands) if each is not None]
         if reduction_of(op, row) or not rows.isdisjoint(before):
             rows.add(op)
         elif (
@@ -228,30 +255,52 @@ def _size(value: ir.Value) -> int:
     return math.prod(ir.RankedTensorType(value.type).shape)
 
 
-def _normalizing_site(op: ir.Operation, kept: Collection[ir.Operation]) -> Site | None:
+def _normalizing_site(op: ir.Operation, kept: Collection[ir.Operation], *, large: bool) -> Site | None:
+    """The site of ops that normalise groups; with `large`, also of others that join no product."""
     ops = computed_before(op.result, kept, small=True)
+    if any(map(_turns, ops)):
+        ops = computed_before(op.result, {*kept, *filter(_turns, ops)}, small=True)
     values, every = gathered(ops)
     few = [each for each in values if _size(each) < _size(op.result)]
-    if len(values) > MOST_INPUTS or not any(map(_of_large_sum, few)):
+    same = [each for each in values if _size(each) == _size(op.result)]
+    alone = bool(same) and not any(_joins_sums(each, kept) for each in same)
+    large = large and alone and _size(op.result) >= _LARGE and not any(map(_goes_along, _users_of(op)))
+    if len(values) > MOST_INPUTS or not (large or any(map(_of_large_sum, few))):
         return None
     if (planned := _planned(values, every)) is None:
         return None
     plan, nest = planned
     merged = nest.merged()
-    # Operands repeat along the innermost loop, a narrow group, and none is transposed.
-    steps = {each.strides[-1] for each in merged.accesses}
-    if len(merged.sizes) < 2 or steps != {0, 1} or merged.sizes[-1] % _WIDE == 0:
+    # None is transposed; of a norm, operands repeat along the innermost loop, a narrow group.
+    steps = {each.strides[-1] for each in merged.accesses} if merged.sizes else set[int]()
+    narrow = steps == {0, 1} and merged.sizes[-1] % _WIDE > 0
+    if len(merged.sizes) < 2 or not steps <= {0, 1} or not (large or narrow):
         return None
     return site_of_plan(plan, values, every, nest, OP)
 
 
-def _moving_site(op: ir.Operation, once: Collection[ir.Operation]) -> Site | None:
+def _goes_along(user: ir.Operation) -> bool:
+    """Whether a user of an op's result is computed together with it: elementwise ops, moves, reductions."""
+    return is_followed(user) or bool(combined_by(user))
+
+
+def _joins_sums(value: ir.Value, kept: Collection[ir.Operation]) -> bool:
+    """Whether a value is that of a product, or of an op that joins one, and is used once."""
+    before = producer(value)
+    if before is None or len(list(value.uses)) > 1:
+        return False
+    if before.name in (EXPAND, COLLAPSE):
+        return _joins_sums(before.operands[0], kept)
+    return _makes_sums(before, kept) and not is_large_sum(before)
+
+
+def _moving_site(op: ir.Operation, block: OpsOfBlock) -> Site | None:
     """The site of moves that make a large array for a convolution, of a smaller one or of narrow parts.
 
     These are nearest upsampling, and pixels from channels. The compiler's code for them takes several times
     as long as memory does.
     """
-    if op in once or not is_elementwise(op) or _size(op.result) < _VERY_LARGE or not is_move(op):
+    if op in block.once or not is_elementwise(op) or _size(op.result) < _VERY_LARGE or not is_move(op):
         return None
     if not all(each.name in _READS_LATER or Convolution().describe(each) for each in _users_of(op)):
         return None
@@ -268,22 +317,27 @@ def _moving_site(op: ir.Operation, once: Collection[ir.Operation]) -> Site | Non
     return site_of_plan(plan, values, every, nest, OP) if fits else None
 
 
-def _cut_site(op: ir.Operation, once: Collection[ir.Operation]) -> Site | None:
+def _cut_site(op: ir.Operation, block: OpsOfBlock) -> Site | None:
     """The site of a large part with gaps, or of a large array of several parts, as products read it.
 
-    The compiler's code for these copies takes several times as long as memory does.
+    A part is taken of what moves make of other arrays, if it can be read there. The compiler's code for these
+    copies takes several times as long as memory does.
     """
-    ops = [op] if op.name == SLICE and has_gaps(op) else _joins(op)
-    if op in once or not ops or not is_followed(op) or _size(op.result) < LEAST_ELEMENTS:
+    part = op.name == SLICE and has_gaps(op)
+    ops = [op] if part else _joins(op)
+    if op in block.once or not ops or not is_followed(op) or _size(op.result) < LEAST_ELEMENTS:
         return None
     if all(is_elementwise(each) or each.name in (*JOINS, SLICE) for each in _users_of(op)):
         return None
-    values, every = gathered(ops)
-    planned = _planned(values, every)
-    if planned is None or len(values) > MOST_INPUTS:
-        return None
-    along = {each.strides[-1] for each in planned[1].accesses} == {1}
-    return site_of_plan(planned[0], values, every, planned[1], OP) if along else None
+    cone = cone_of(op, block.place, block.ops, block.once | block.epilogues) if part else set(ops)
+    for own in (sorted(cone, key=block.place.__getitem__), ops):
+        values, every = gathered(own)
+        planned = _planned(values, every)
+        if planned is None or len(values) > MOST_INPUTS:
+            continue
+        if {each.strides[-1] for each in planned[1].accesses} == {1}:
+            return site_of_plan(planned[0], values, every, planned[1], OP)
+    return None
 
 
 def _joins(op: ir.Operation) -> list[ir.Operation]:

@@ -46,7 +46,7 @@ from iree_tuner.kernels.joint import JointProducts
 from iree_tuner.kernels.kernel import Array, Code, Kernel, KernelError, Knobs, Packed, Problem
 from iree_tuner.kernels.moves import HOISTED, LOAD, build_packed
 from iree_tuner.kernels.site import Site, copy_ops, declare
-from iree_tuner.kernels.split_sums import added_up
+from iree_tuner.kernels.split_sums import combined
 from iree_tuner.ops.attention import Attention
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.bindings import Harness
@@ -256,7 +256,9 @@ def _build_function(
             arguments[packing.input] = build_packed(arguments[packing.input], packing)
         done = flow.DispatchOp(results, [], ir.ArrayAttr.get([entry]), arguments, [], [])
         found = done.operation.results[0]
-        util.ReturnOp([added_up(found, len(problem.result.shape)) if part.code.parts else found])
+        if part.code.parts and problem.nest is not None:
+            found = combined(found, len(problem.result.shape), problem.nest.combine)
+        util.ReturnOp([found])
 
 
 def _build_ops(name: str, program: bytes) -> None:

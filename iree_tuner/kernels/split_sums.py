@@ -22,7 +22,7 @@ from types import MappingProxyType
 from typing import Any
 
 from iree.compiler import ir
-from iree.compiler.dialects import arith, func
+from iree.compiler.dialects import func
 
 from iree_tuner.compiler.context import ops_in
 from iree_tuner.compiler.linalg import access, generic
@@ -32,6 +32,7 @@ from iree_tuner.kernels.fused_op import (
     FusedPlan,
     build,
     build_sum,
+    loops_read,
     plan_of,
     workload_of,
 )
@@ -50,6 +51,7 @@ from iree_tuner.kernels.moves import (
     is_move,
     is_scalar_constant,
     is_source,
+    is_static,
     is_view,
     numbers,
     piece_of,
@@ -58,12 +60,12 @@ from iree_tuner.kernels.moves import (
 from iree_tuner.kernels.nest import Nest
 from iree_tuner.kernels.operands import computed_operands
 from iree_tuner.kernels.planned_nest import nest_of
-from iree_tuner.kernels.shapes import combined_by
+from iree_tuner.kernels.shapes import combined_by, start_of
 from iree_tuner.kernels.site import Site, array_of, case_of, function_of, program_of, roots_of, zeros_of
 from iree_tuner.ops.contraction import Contraction
 from iree_tuner.ops.dag import captured
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.ops.structure import indexing_maps, iterators, loop_sizes
+from iree_tuner.ops.structure import indexing_maps, iterators, loop_sizes, shape_of
 
 MOST_INPUTS, _LEAST_OPS = 12, 2
 LEAST_ELEMENTS = 1 << 16
@@ -112,7 +114,7 @@ def _chains_of(block: OpsOfBlock, larger: Mapping[ir.Operation, bytes]) -> list[
         ends = is_followed(op) and not is_source(op) and op.name not in (EXPAND, COLLAPSE, SLICE)
         if op in taken or not ends or op in fixed or op in epilogues:
             continue
-        own = _cone(op, place, ops, left)
+        own = cone_of(op, place, ops, left)
         taken |= own
         chains = _chains_to(sorted(own, key=place.__getitem__))
         shared = len({use.owner for use in op.result.uses}) > 1
@@ -199,7 +201,15 @@ def _kept_apart(op: ir.Operation, *, fenced: bool) -> Site:
     return Site(problem, program_of(inputs, result, imported), function_of(op))
 
 
-def _cone(
+def _is_cut(op: ir.Operation) -> bool:
+    """Whether an op only moves elements, and all that uses them are slices, perhaps behind other moves."""
+    if not is_move(op) or op.name == SLICE:
+        return False
+    users = [use.owner.operation for use in op.result.uses]
+    return bool(users) and all(each.name == SLICE or _is_cut(each) for each in users)
+
+
+def cone_of(
     last: ir.Operation, place: dict[ir.Operation, int], ops: list[ir.Operation],
     left: Collection[ir.Operation],
 ) -> set[ir.Operation]:  # fmt: skip
@@ -212,7 +222,7 @@ def _cone(
         waiting.remove(latest)
         op = ops[latest]
         uses = (use for each in op.results for use in each.uses)
-        if not all(top(use.owner.operation, place) in found for use in uses):
+        if not all(top(use.owner.operation, place) in found for use in uses) and not _is_cut(op):
             continue  # a constant may have thousands
         if not is_followed(op) or is_view(op) or (op.name == INSERT and _updates(op)):
             continue
@@ -266,8 +276,11 @@ def epilogues_of(ops: Iterable[ir.Operation], *, products: bool = False) -> set[
             continue
         identity = ir.AffineMap.get_identity(indexing_maps(op)[-1].n_dims)
         for value, read in zip(op.operands, indexing_maps(op)[:-1], strict=False):
-            before = producer(value)
-            if before is None or read != identity or len(list(value.uses)) > 1:
+            before, used = producer(value), value
+            while before is not None and before.name in (EXPAND, COLLAPSE) and len(list(used.uses)) == 1:
+                used = before.operands[0]
+                before = producer(used)
+            if before is None or read != identity or len(list(used.uses)) > 1:
                 continue
             linalg_op = before.name.startswith("linalg.") and bool(indexing_maps(before))
             sums = linalg_op and "reduction" in iterators(before) and len(before.operands) >= least
@@ -334,19 +347,29 @@ def gathered(ops: Sequence[ir.Operation]) -> tuple[list[ir.Value], list[ir.Opera
     return list(inputs), every
 
 
+_ADD = "arith.addf"
+_NEUTRAL = {_ADD: 0.0, "arith.maximumf": -math.inf, "arith.maxnumf": -math.inf}
 _MOST_RESULTS, _LEAST_TERMS = 1 << 12, 1 << 12
+_LARGE, _REDUCE = 1 << 20, "reduce"  # elements for which the compiler's reductions are slow
 _ENOUGH = 1 << 12  # partial sums that keep a device busy
 _IMPORT, _BARRIER = "hal.tensor.import", "util.optimization_barrier"
 _FENCE, _SEGMENTS = "!hal.fence", "operandSegmentSizes"
 
 
-def added_up(parts: ir.Value[Any], kept: int) -> ir.Value:
-    """The sums along all dimensions after the first `kept` ones, as an op at the current insertion point."""
+def combined(parts: ir.Value[Any], kept: int, by: str = _ADD) -> ir.Value:
+    """The sums along all dimensions after the first `kept` ones, as an op at the current insertion point.
+
+    `by` is the scalar op that combines elements.
+    """
     kind = ir.RankedTensorType(parts.type)
     rank = kind.rank
     maps = [access(rank, range(each)) for each in (rank, kept)]
-    start = zeros(kind.shape[:kept], kind.element_type)
-    return generic([parts], start, maps, lambda *each: arith.addf(each[1], each[0]))
+    start = zeros(kind.shape[:kept], kind.element_type, _NEUTRAL[by])
+
+    def combine(element: ir.Value, found: ir.Value) -> ir.Value:
+        return ir.Operation.create(by, results=[found.type], operands=[found, element]).result
+
+    return generic([parts], start, maps, combine)
 
 
 def find_computed(blocks: Sequence[OpsOfBlock]) -> list[Site]:
@@ -379,9 +402,66 @@ def find_sums(blocks: Sequence[OpsOfBlock]) -> list[Site]:
     return [site for _, site in sorted(found, key=lambda each: -each[0])]
 
 
+def find_reductions(blocks: Sequence[OpsOfBlock], taken: Collection[int]) -> list[Site]:
+    """Reductions of large arrays, along any loops, with the elementwise ops of the same size before them.
+
+    Those with a number of `taken`, which other sites have, and sums that can be split are left out.
+    """
+    found = list[Site]()
+    for block in blocks:
+        kept = block.epilogues | block.once
+        for op in (each for each in block.ops if block.roots.get(each) not in taken):
+            site = None if is_large_sum(op) or not _reduces(op) else _reduction_site(op, kept)
+            found += [] if site is None else [replace(site, roots=(block.roots[op],))]
+    return found
+
+
+def _reduces(op: ir.Operation) -> bool:
+    """Whether an op reduces a large array by one of REDUCTIONS, from what that keeps as it is."""
+    by = combined_by(op)
+    if by not in _NEUTRAL or len(op.results) != 1 or start_of(op) != _NEUTRAL[by]:
+        return False
+    read = loops_read(indexing_maps(op)[0])
+    large = is_static(op) and math.prod(shape_of(op.operands[0].type)) >= _LARGE
+    return large and None not in read and len(set(read)) == len(iterators(op)) == len(read)
+
+
+def _only_for(op: ir.Operation, before: Sequence[ir.Operation]) -> list[ir.Operation]:
+    """The ops, of these before it in order, whose results nothing but an op needs."""
+    needed = {op}
+    for each in reversed(before):
+        if all(use.owner.operation in needed for use in each.result.uses):
+            needed.add(each)
+    return [each for each in before if each in needed]
+
+
+def _reduction_site(op: ir.Operation, kept: Collection[ir.Operation]) -> Site | None:
+    whole = op.operands[0]
+    own = [] if producer(whole) in kept else _only_for(op, computed_before(whole, kept))
+    read, written = map(loops_read, indexing_maps(op))
+    for before in (own, list[ir.Operation]()):
+        values, every = gathered([*before, op])
+        try:
+            plan = plan_of(every[:-1], whole)
+        except NotIndexableError:
+            continue
+        if not 0 < len(values) <= MOST_INPUTS or len(plan.loops) > len(plan.sizes):
+            continue
+        loops = [read.index(each) for each in written if each is not None]
+        nest = nest_of(plan, values, loops, places=True)
+        if nest is None:
+            continue
+        nest, case = replace(nest, combine=combined_by(op)), case_of(values, every)
+        arrays, result = tuple(map(array_of, values)), array_of(op.result)
+        workload = workload_of(op.result.type, _REDUCE)
+        problem = Problem(workload, arrays, result, fused=case, nest=nest)
+        return Site(problem, case, function_of(op))
+    return None
+
+
 def is_large_sum(op: ir.Operation) -> bool:
     """Whether an op adds up many values to few results, starting from zeros."""
-    return combined_by(op) == "arith.addf" and bool(zeros_of(op)) and bool(_loops_apart(op))
+    return combined_by(op) == _ADD and bool(zeros_of(op)) and bool(_loops_apart(op))
 
 
 def _site_of(
@@ -470,7 +550,7 @@ def _build(
     partly = access(len(shape), order)
     inputs = dict(zip(values, function.arguments, strict=True))
     first = zeros([shape[each] for each in order], element)
-    return added_up(build_sum(plan, inputs, first, partly), len(kept))
+    return combined(build_sum(plan, inputs, first, partly), len(kept))
 
 
 def _place(op: ir.Operation) -> dict[int, int]:

@@ -42,7 +42,7 @@ _SIMPLE = {
     "arith.minimumf": "tl.minimum({0}, {1}, propagate_nan=tl.PropagateNan.ALL)",
     "arith.maxnumf": "tl.maximum({0}, {1})", "arith.minnumf": "tl.minimum({0}, {1})",
 }  # fmt: skip
-_FIRST = (INPUT, INSIDE, OUTSIDE)
+_FIRST = (INPUT, INSIDE, OUTSIDE, PLACE)
 _IN_F32 = {
     "arith.divf": "{0} / {1}", "math.exp": "tl.exp({0})", "math.log": "tl.log({0})",
     "math.sqrt": "tl.sqrt({0})", "math.rsqrt": "tl.rsqrt({0})", "math.erf": "tl.erf({0})",
@@ -129,7 +129,6 @@ class _Writer:
         tiles, terms = self.tiles, range(len(self.nest.terms))
         pointers = ", ".join([*(f"x{number}" for number in range(inputs)), "out"])
         head = [*IMPORTS]
-        head += ["", "", "@triton.jit", f"def {NAME}({pointers}):"]
         self._write("number = tl.program_id(0)")
         self._write(f"part = number % {tiles.parts}")
         self._write(f"number = number // {tiles.parts}")
@@ -138,7 +137,8 @@ class _Writer:
         for number in (each for each in terms if each not in self._varying):
             self._term(number)
         if tiles.sums:
-            self._write(f"total = tl.zeros([{tiles.elements}], tl.float32)")
+            head += ["", "", "@triton.jit", "def combined(a, b):", f"    return {self._combined('a', 'b')}"]
+            self._write(f"total = tl.full([{tiles.elements}], {self._neutral}, tl.float32)")
         self._write(f"for step in range(0, {tiles.steps}, {tiles.group}):")
         self.indent *= 2
         reads = [each for each in terms if each in self._varying and self.nest.terms[each].op in _FIRST]
@@ -154,6 +154,7 @@ class _Writer:
         self.indent = self.indent[: len(self.indent) // 2]
         if tiles.sums:
             self._add_up()
+        head += ["", "", "@triton.jit", f"def {NAME}({pointers}):"]
         return "\n".join([*head, *self.lines, ""])
 
     def _use(self, place: int) -> None:
@@ -161,21 +162,30 @@ class _Writer:
         value = self._name("v", len(self.nest.terms) - 1, place)
         if self.tiles.sums:
             inside = self._mask([number for number in axes if self.tiles.axes[number].stepped], place)
-            self._write(f"total += tl.where({inside}, {value}, 0.0)" if inside else f"total += {value}")
+            value = f"{value}.to({_WIDE})"
+            value = f"tl.where({inside}, {value}, {self._neutral})" if inside else value
+            self._write(f"total = {self._combined('total', value)}")
         else:
             self._store(value, [*axes], place)
 
+    def _combined(self, one: str, other: str) -> str:
+        return _SIMPLE[self.nest.combine].format(one, other)
+
+    @property
+    def _neutral(self) -> str:
+        return "0.0" if self.nest.combine == "arith.addf" else 'float("-inf")'
+
     def _add_up(self) -> None:
-        """Sum up the lanes of a tile, and write the sums."""
+        """Combine the lanes of a tile, and write the results."""
         axes = self.tiles.axes
         shaped = [number for number, axis in enumerate(axes) if axis.block > 1]
         if all(axes[number].stepped for number in shaped):
-            self._write("total = tl.sum(total)")
+            self._write("total = tl.reduce(total, 0, combined)")
         else:
             self._write(f"total = tl.reshape(total, {[axes[number].block for number in shaped]})")
             for place, number in enumerate(shaped):
                 if axes[number].stepped:
-                    self._write(f"total = tl.sum(total, axis={place}, keep_dims=True)")
+                    self._write(f"total = tl.reduce(total, {place}, combined, keep_dims=True)")
         self._write(f"number = tl.program_id(0) // {self.tiles.parts}")
         self._indices(stepped=False, shaped=shaped)
         self._store("total", [number for number, axis in enumerate(axes) if not axis.stepped])
@@ -245,13 +255,16 @@ class _Writer:
         """The strides of what a term reads or tests; empty for other terms."""
         if term.op == INPUT:
             return self.nest.accesses[term.input].strides
-        return self.nest.ranges[term.input].strides if term.op in (INSIDE, OUTSIDE) else ()
+        return self.nest.ranges[term.input].strides if term.op in (INSIDE, OUTSIDE, PLACE) else ()
 
     def _term(self, number: int, place: int = 0) -> None:
         term = self.nest.terms[number]
         if term.op == INPUT:
             where = [self._name("v", each, place) for each in term.of]
             value = self._load(self.nest.accesses[term.input], where, place)
+        elif term.op == PLACE:
+            own = self.nest.ranges[term.input]
+            value = self._address("0 * lane", own.strides, own.offset, place)
         elif term.op in (INSIDE, OUTSIDE):
             tested = self.nest.ranges[term.input]
             index = self._address("0 * lane", tested.strides, tested.offset, place)
@@ -349,6 +362,7 @@ def runs_of(loops: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
+_SUMMED = {"f16", "bf16", "f32"}
 _READ = ("i8", "i16", "i32")
 """Integers that may be read."""
 
@@ -358,22 +372,19 @@ _ELEMENTS: Knobs = {"warps": 4, "stages": 1}
 
 
 class TritonNorms(TritonKernel):
-    """Reads along the memory, whatever the loops are. Sums are f32, and added up in two launches."""
+    """Reads along the memory, whatever the loops are. Sums have 32 bits, and are added up in two launches."""
 
     name = "triton_norms"
-    summary = "sums of many values, norms of rows and of groups, slices and joins, by Triton"
+    summary = "reductions, norms of rows and of groups, large elementwise ops, slices and joins, by Triton"
 
     def refuses(self, problem: Problem) -> str:
         nest = problem.nest
         if nest is None:
             return "it is no sum of many values, no op that normalises by one and no large chain"
-        unknown = unknown_term(nest, integers=True) or (
-            PLACE if PLACE in {each.op for each in nest.terms} else ""
-        )
-        if unknown:
+        if unknown := unknown_term(nest, integers=True):
             return f"it has {unknown}, which the kernel does not compute"
-        if any(nest.summed) and {nest.terms[-1].element, problem.result.element_type} != {"f32"}:
-            return f"its sums are {problem.result.element_type}, not f32"
+        if any(nest.summed) and not {nest.terms[-1].element, problem.result.element_type} <= _SUMMED:
+            return f"its sums are {problem.result.element_type}"
         return unfit_arrays(problem, _READ)
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
@@ -408,6 +419,6 @@ def function_from(text: str, name: str) -> Any:  # noqa: ANN401 - Triton has no 
     # Triton reads the function's source by its file's name, as the interpreter of Python has it.
     file = f"<{name} {hashlib.sha256(text.encode()).hexdigest()[:16]}>"
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
-    space: dict[str, Any] = {}
+    space: dict[str, Any] = {"__name__": __name__}  # Triton asks functions that are called for their module
     exec(compile(text, file, "exec"), space)
     return space[name]

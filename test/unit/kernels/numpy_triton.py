@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from functools import reduce as fold
 from math import erf
 from types import ModuleType, SimpleNamespace
 
 import ml_dtypes
 import numpy as np
+
+from iree_tuner.kernels.triton_norms import function_of
 
 
 class Values(np.ndarray):
@@ -51,6 +54,11 @@ def minimum(a, b, propagate_nan=False):
     return (np.minimum if propagate_nan else np.fmin)(a, b)
 
 
+def reduce(values, axis, combine, keep_dims=False):
+    found = fold(combine, np.moveaxis(values, axis, 0))
+    return _kept(np.expand_dims(found, axis) if keep_dims else found)
+
+
 def _kept(value):
     return np.asarray(value).view(Values)
 
@@ -62,7 +70,7 @@ def install(monkeypatch, number):
         program_id=lambda _: number(), arange=lambda first, end: np.arange(first, end).view(Values),
         zeros=lambda shape, kind: np.zeros(shape, kind).view(Values),
         full=lambda shape, value, kind: np.full(shape, value, kind).view(Values),
-        reshape=np.reshape, load=load, store=store, maximum=maximum, minimum=minimum,
+        reduce=reduce, reshape=np.reshape, load=load, store=store, maximum=maximum, minimum=minimum,
         where=lambda *given: _kept(np.where(*given)),
         sum=lambda values, axis=None, keep_dims=False: _kept(np.sum(values, axis=axis, keepdims=keep_dims)),
         max=lambda values: _kept(np.fmax.reduce(values)),
@@ -81,3 +89,17 @@ def install(monkeypatch, number):
     triton.jit, triton.language = (lambda function: function), language
     for each in (triton, language, extra):
         monkeypatch.setitem(sys.modules, each.__name__, each)
+
+
+def written(monkeypatch, problem, given) -> np.ndarray:
+    """What the source of a problem's nest writes, workgroup by workgroup; of sums, the parts."""
+    workgroup = [0]
+    install(monkeypatch, lambda: workgroup[0])
+    function, tiles = function_of(problem.nest, len(given))
+    kinds = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}
+    shape = (*problem.result.shape, tiles.parts) if tiles.sums else problem.result.shape
+    out = np.full(shape, np.nan).astype(kinds[problem.result.element_type])
+    with np.errstate(all="ignore"):  # lanes past the end
+        for workgroup[0] in range(tiles.workgroups):
+            function(*(Pointer(each.reshape(-1)) for each in given), Pointer(out.reshape(-1)))
+    return out

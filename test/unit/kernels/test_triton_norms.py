@@ -15,7 +15,7 @@ import pytest
 from amounts import amount
 from kernels.after_abi import found_by, results, results_of_all
 from kernels.group_norms import Norm, expected, problems, program
-from kernels.numpy_triton import Pointer, install
+from kernels.numpy_triton import written
 
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.kernels.find import find_here
@@ -26,7 +26,7 @@ from iree_tuner.kernels.nest import WORKGROUPS, Access, Nest, tiles_of
 from iree_tuner.kernels.normalizing import find_normalizing
 from iree_tuner.kernels.source import Competitors, chains_in, each_once, make_norms, norms_in, outlook_of
 from iree_tuner.kernels.split_sums import find_chains
-from iree_tuner.kernels.triton_norms import TritonNorms, function_of
+from iree_tuner.kernels.triton_norms import TritonNorms
 from iree_tuner.targets import Target, parse_target
 from iree_tuner.tuning.lab import Lab
 
@@ -125,13 +125,7 @@ def test_a_norm_of_rows_is_one_kernel(monkeypatch, name: str) -> None:
     rng = np.random.default_rng(0)
     kinds = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}
     given = [rng.standard_normal(each.shape).astype(kinds[each.element_type]) for each in site.problem.inputs]
-    out = np.full(site.problem.result.shape, np.nan).astype(kinds[site.problem.result.element_type])
-    workgroup = [0]
-    install(monkeypatch, lambda: workgroup[0])
-    function, tiles = function_of(site.problem.nest, len(given))
-    with np.errstate(all="ignore"):  # lanes past the end
-        for workgroup[0] in range(tiles.workgroups):
-            function(*(Pointer(each.reshape(-1)) for each in given), Pointer(out.reshape(-1)))
+    out = written(monkeypatch, site.problem, given)
     wide = [each.astype(np.float32) for each in given]
     (wanted,) = results(in_f32(site.case), wide)
     near = 2.0**-6 if name == "rms_norm" else 2.0**-9
@@ -157,8 +151,8 @@ def test_other_problems_are_refused() -> None:
         other = replace(squares, nest=replace(squares.nest, terms=(*squares.nest.terms, last)))
         unknown = last.op if last.element == "f32" else last.element
         assert KERNEL.refuses(other) == f"it has {unknown}, which the kernel does not compute"
-    narrow = replace(squares, result=replace(squares.result, element_type="f16"))
-    assert KERNEL.refuses(narrow) == "its sums are f16, not f32"
+    wide = replace(squares, result=replace(squares.result, element_type="f64"))
+    assert KERNEL.refuses(wide) == "its sums are f64"
     assert KERNEL.refuses(replace(squares, nest=None)).startswith("it is no sum")
     with pytest.raises(KernelError, match="does not compute"):
         KERNEL.make(squares, parse_target("llvm-cpu:host"), {})

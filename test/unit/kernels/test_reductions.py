@@ -1,0 +1,178 @@
+"""Reductions of large arrays along any loops, and large elementwise ops, are kernels of their own."""
+
+from functools import partial
+
+import ml_dtypes
+import numpy as np
+import pytest
+from after_abi import found_by, results
+from numpy_triton import written
+
+from iree_tuner.kernels import normalizing, split_sums
+from iree_tuner.kernels.normalizing import find_normalizing
+from iree_tuner.kernels.split_sums import find_chains, find_reductions
+from iree_tuner.kernels.triton_norms import TritonNorms
+
+KERNEL = TritonNorms()
+KINDS = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "i32": np.int32}
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch):
+    """Small arrays are large ones here."""
+    for module in (split_sums, normalizing):
+        for name in ("_LARGE", "LEAST_ELEMENTS"):
+            monkeypatch.setattr(module, name, 1 << 10)
+
+
+def reduction(shape: str, along: int, kept: str, element: str, op: str, start: str, before: str = "") -> str:
+    """A program that reduces `%x`, or what `before` computes as `%y`, along one dimension."""
+    value = "%y" if before else "%x"
+    return f"""
+func.func @main(%x: tensor<{shape}x{element}>) -> tensor<{kept}x{element}> {{
+  %s = stablehlo.constant dense<{start}> : tensor<{element}>
+  {before}
+  %z = stablehlo.reduce({value} init: %s) applies stablehlo.{op} across dimensions = [{along}]
+      : (tensor<{shape}x{element}>, tensor<{element}>) -> tensor<{kept}x{element}>
+  return %z : tensor<{kept}x{element}>
+}}"""
+
+
+HIDDEN = """
+func.func @main(%x: tensor<9x5x70xf32>, %n: tensor<9xi32>) -> tensor<9x5xf32> {
+  %s = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %i = stablehlo.iota dim = 2 : tensor<9x5x70xi32>
+  %m = stablehlo.broadcast_in_dim %n, dims = [0] : (tensor<9xi32>) -> tensor<9x5x70xi32>
+  %c = stablehlo.compare LT, %i, %m : (tensor<9x5x70xi32>, tensor<9x5x70xi32>) -> tensor<9x5x70xi1>
+  %l = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<9x5x70xf32>
+  %y = stablehlo.select %c, %x, %l : tensor<9x5x70xi1>, tensor<9x5x70xf32>
+  %z = stablehlo.reduce(%y init: %s) applies stablehlo.maximum across dimensions = [2]
+      : (tensor<9x5x70xf32>, tensor<f32>) -> tensor<9x5xf32>
+  return %z : tensor<9x5xf32>
+}"""
+"""The highest of as many as there are: positions are compared with a length."""
+
+KEPT = """
+func.func @main(%x: tensor<40x70xf32>) -> tensor<40x1xf32> {
+  %s = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<40x1xf32>
+  %f = linalg.fill ins(%s : f32) outs(%e : tensor<40x1xf32>) -> tensor<40x1xf32>
+  %z = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, 0)>],
+      iterator_types = ["parallel", "reduction"]} ins(%x : tensor<40x70xf32>) outs(%f : tensor<40x1xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      %m = arith.maxnumf %a, %b : f32
+      linalg.yield %m : f32
+  } -> tensor<40x1xf32>
+  return %z : tensor<40x1xf32>
+}"""
+"""As PyTorch has it, whose result keeps the dimension."""
+
+SQUARED = "%y = stablehlo.multiply %x, %x : tensor<33x70xf32>"
+FOUND = {
+    "middle": (reduction("3x40x70", 1, "3x70", "f16", "maximum", "0xFC00"), np.maximum),
+    "first": (reduction("41x7x9", 0, "7x9", "f32", "maximum", "0xFF800000"), np.maximum),
+    "squares": (
+        reduction("33x70", 1, "33", "f32", "add", "0.0", SQUARED),
+        np.add,
+    ),
+    "narrow": (reduction("5x700", 1, "5", "bf16", "add", "0.0"), np.add),
+    "hidden": (HIDDEN, np.maximum),
+    "kept": (KEPT, np.maximum),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_they_compute_what_the_program_does(monkeypatch, name: str) -> None:
+    """Over numpy, in parts that are combined afterwards as the spec does."""
+    text, combine = FOUND[name]
+    (site,) = found_by(partial(find_reductions, taken=()), text)
+    assert KERNEL.refuses(site.problem) == ""
+    rng = np.random.default_rng(0)
+    given = [
+        rng.integers(1, 70, each.shape, np.int32) if each.element_type == "i32"
+        else rng.standard_normal(each.shape).astype(KINDS[each.element_type])
+        for each in site.problem.inputs
+    ]  # fmt: skip
+    parts = written(monkeypatch, site.problem, given).astype(np.float32)
+    (wanted,) = results(site.case, given)
+    if name == "narrow":  # the program rounds every sum to 8 bits
+        wanted = given[0].astype(np.float32).sum(1)
+    near = {"f32": 1e-5, "f16": 0.0, "bf16": 2.0**-6}[site.problem.result.element_type]
+    found = combine.reduce(parts, -1).reshape(wanted.shape)
+    np.testing.assert_allclose(found, wanted.astype(np.float32), rtol=near, atol=near)
+
+
+def test_a_number_that_is_none_stays() -> None:
+    """Of what `maximumf` compares, as in the program."""
+    (site,) = found_by(partial(find_reductions, taken=()), FOUND["middle"][0])
+    assert site.problem.nest.combine == "arith.maximumf"
+    (other,) = found_by(partial(find_reductions, taken=()), KEPT)
+    assert other.problem.nest.combine == "arith.maxnumf"
+
+
+def test_a_nan_is_the_highest(monkeypatch) -> None:
+    (site,) = found_by(partial(find_reductions, taken=()), FOUND["first"][0])
+    x = np.zeros((41, 7, 9), np.float32)
+    x[3, 2, 1] = np.nan
+    parts = written(monkeypatch, site.problem, [x])
+    assert [*zip(*np.isnan(np.maximum.reduce(parts, -1)).nonzero(), strict=True)] == [(2, 1)]
+
+
+def test_others_are_left_to_the_compiler() -> None:
+    find = partial(find_reductions, taken=())
+    assert not found_by(find, reduction("33x70", 1, "33", "f32", "add", "1.0")), "it starts from something"
+    assert not found_by(find, reduction("33x70", 1, "33", "f32", "multiply", "1.0"))
+    assert not found_by(find, reduction("3x70", 1, "3", "f32", "add", "0.0")), "it is small"
+    assert not found_by(partial(find_reductions, taken=range(9)), KEPT), "another site has it"
+
+
+MODULATED = """
+func.func @main(%x: tensor<2x7x7x40xf16>, %s: tensor<2x40xf16>, %n: tensor<7x7xf16>, %w: tensor<3x3x40x8xf16>)
+    -> tensor<2x5x5x8xf16> {
+  %a = stablehlo.broadcast_in_dim %s, dims = [0, 3] : (tensor<2x40xf16>) -> tensor<2x7x7x40xf16>
+  %b = stablehlo.broadcast_in_dim %n, dims = [1, 2] : (tensor<7x7xf16>) -> tensor<2x7x7x40xf16>
+  %0 = stablehlo.multiply %x, %a : tensor<2x7x7x40xf16>
+  %1 = stablehlo.add %0, %b : tensor<2x7x7x40xf16>
+  %z = stablehlo.convolution(%1, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+      : (tensor<2x7x7x40xf16>, tensor<3x3x40x8xf16>) -> tensor<2x5x5x8xf16>
+  return %z : tensor<2x5x5x8xf16>
+}"""
+
+
+def test_large_elementwise_ops_that_join_nothing_are_one_kernel(monkeypatch) -> None:
+    """What a convolution reads; not what follows one, which joins it."""
+    (site,) = found_by(find_normalizing, MODULATED)
+    assert {each.shape for each in site.problem.inputs} == {(2, 7, 7, 40), (2, 40), (7, 7)}
+    rng = np.random.default_rng(0)
+    given = [rng.standard_normal(each.shape).astype(np.float16) for each in site.problem.inputs]
+    out = written(monkeypatch, site.problem, given)
+    noise, scale, x = sorted((each.astype(np.float32) for each in given), key=lambda each: each.size)
+    wanted = x * scale[:, None, None] + noise[..., None]
+    np.testing.assert_allclose(out.astype(np.float32), wanted, rtol=2.0**-9, atol=2.0**-9)
+
+
+PARTS = """
+func.func @main(%x: tensor<2x9x96xf16>, %y: tensor<2x9x96xf16>)
+    -> (tensor<2x16x9x4xf16>, tensor<2x16x9x4xf16>, tensor<2x16x9x4xf16>) {
+  %j = stablehlo.concatenate %x, %y, dim = 2 : (tensor<2x9x96xf16>, tensor<2x9x96xf16>) -> tensor<2x9x192xf16>
+  %h = stablehlo.reshape %j : (tensor<2x9x192xf16>) -> tensor<2x9x16x12xf16>
+  %t = stablehlo.transpose %h, dims = [0, 2, 1, 3] : (tensor<2x9x16x12xf16>) -> tensor<2x16x9x12xf16>
+  %q = stablehlo.slice %t [0:2, 0:16, 0:9, 0:4] : (tensor<2x16x9x12xf16>) -> tensor<2x16x9x4xf16>
+  %k = stablehlo.slice %t [0:2, 0:16, 0:9, 4:8] : (tensor<2x16x9x12xf16>) -> tensor<2x16x9x4xf16>
+  %v = stablehlo.slice %t [0:2, 0:16, 0:9, 8:12] : (tensor<2x16x9x12xf16>) -> tensor<2x16x9x4xf16>
+  %a = stablehlo.tanh %q : tensor<2x16x9x4xf16>
+  %b = stablehlo.tanh %k : tensor<2x16x9x4xf16>
+  return %a, %b, %v : tensor<2x16x9x4xf16>, tensor<2x16x9x4xf16>, tensor<2x16x9x4xf16>
+}"""
+"""Heads of two joined arrays, whose parts are queries, keys and values: more heads than a loop has cases."""
+
+
+def test_parts_are_read_where_they_were_before_they_were_joined() -> None:
+    sites = [*found_by(find_chains, PARTS), *found_by(find_normalizing, PARTS)]
+    assert [[each.shape for each in site.problem.inputs] for site in sites] == [[(2, 9, 96)] * 2] * 3
+    rng = np.random.default_rng(0)
+    given = [rng.standard_normal((2, 9, 96)).astype(np.float16) for _ in range(2)]
+    for site in sites:
+        ((ours,), (theirs,)) = (results(each, given) for each in (site.problem.fused, site.case))
+        np.testing.assert_array_equal(ours.reshape(theirs.shape), theirs)
