@@ -69,8 +69,9 @@ def find_normalizing(
     """
     found: list[Site] = []
     for block in blocks:
-        moved = (make(op, block) for op in block.ops for make in (_moving_site, _cut_site))
+        moved = (_moving_site(op, block) for op in block.ops)
         found += [site for site in moved if site is not None]
+        found += [site for op in block.ops for site in _cut_sites(op, block)]
         once = {op for op in block.once if not any(repeats(op, at) for at in range(len(op.operands)))}
         kept = block.epilogues | once
         rows = _row_sites(block, epilogues_of(block.ops, products=True) | once, larger)
@@ -317,27 +318,28 @@ def _moving_site(op: ir.Operation, block: OpsOfBlock) -> Site | None:
     return site_of_plan(plan, values, every, nest, OP) if fits else None
 
 
-def _cut_site(op: ir.Operation, block: OpsOfBlock) -> Site | None:
-    """The site of a large part with gaps, or of a large array of several parts, as products read it.
+def _cut_sites(op: ir.Operation, block: OpsOfBlock) -> list[Site]:
+    """The sites of a large part with gaps, or of a large array of several parts, as products read it.
 
-    A part is taken of what moves make of other arrays, if it can be read there. The compiler's code for these
-    copies takes several times as long as memory does.
+    A part is taken of what moves make of other arrays, if it can be read there, and otherwise of these. The
+    compiler's code for these copies takes several times as long as memory does.
     """
     part = op.name == SLICE and has_gaps(op)
     ops = [op] if part else _joins(op)
     if op in block.once or not ops or not is_followed(op) or _size(op.result) < LEAST_ELEMENTS:
-        return None
+        return []
     if all(is_elementwise(each) or each.name in (*JOINS, SLICE) for each in _users_of(op)):
-        return None
-    cone = cone_of(op, block.place, block.ops, block.once | block.epilogues) if part else set(ops)
+        return []
+    left, found = block.once | block.epilogues, dict[Site, None]()
+    cone = cone_of(op, block.place, block.ops, left, parts=True) if part else set(ops)
     for own in (sorted(cone, key=block.place.__getitem__), ops):
         values, every = gathered(own)
         planned = _planned(values, every)
         if planned is None or len(values) > MOST_INPUTS:
             continue
         if {each.strides[-1] for each in planned[1].accesses} == {1}:
-            return site_of_plan(planned[0], values, every, planned[1], OP)
-    return None
+            found[site_of_plan(planned[0], values, every, planned[1], OP)] = None
+    return [*found]
 
 
 def _joins(op: ir.Operation) -> list[ir.Operation]:

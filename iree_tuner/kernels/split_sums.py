@@ -114,9 +114,11 @@ def _chains_of(block: OpsOfBlock, larger: Mapping[ir.Operation, bytes]) -> list[
         ends = is_followed(op) and not is_source(op) and op.name not in (EXPAND, COLLAPSE, SLICE)
         if op in taken or not ends or op in fixed or op in epilogues:
             continue
-        own = cone_of(op, place, ops, left)
-        taken |= own
-        chains = _chains_to(sorted(own, key=place.__getitem__))
+        wide, own = (cone_of(op, place, ops, left, parts=parts) for parts in (True, False))
+        chains = _chains_to(sorted(wide, key=place.__getitem__))
+        taken |= wide if chains else own
+        if wide != own:  # a product before may take what moves its result
+            chains += _chains_to(sorted(own, key=place.__getitem__))
         shared = len({use.owner for use in op.result.uses}) > 1
         found = [*(replace(each, within=larger.get(op, b""), shared=shared) for each in chains), *found]
     return found
@@ -211,9 +213,12 @@ def _is_cut(op: ir.Operation) -> bool:
 
 def cone_of(
     last: ir.Operation, place: dict[ir.Operation, int], ops: list[ir.Operation],
-    left: Collection[ir.Operation],
+    left: Collection[ir.Operation], *, parts: bool,
 ) -> set[ir.Operation]:  # fmt: skip
-    """`last` and the supported ops before it whose results have no other uses."""
+    """`last` and the supported ops before it whose results have no other uses.
+
+    With `parts`, also moves whose results other ops take parts of.
+    """
     if last.name == INSERT and _updates(last):
         return {last}
     found, waiting = {last}, places_before(last, place)
@@ -222,7 +227,8 @@ def cone_of(
         waiting.remove(latest)
         op = ops[latest]
         uses = (use for each in op.results for use in each.uses)
-        if not all(top(use.owner.operation, place) in found for use in uses) and not _is_cut(op):
+        alone = all(top(use.owner.operation, place) in found for use in uses)
+        if not (alone or (parts and _is_cut(op))):
             continue  # a constant may have thousands
         if not is_followed(op) or is_view(op) or (op.name == INSERT and _updates(op)):
             continue
