@@ -50,6 +50,7 @@ from torch_on_gpu import SAMPLE_S, Contender, error_of, on_torch
 from examples.models import (
     DRAWN_KINDS,
     FEW_BITS,
+    FIFTH_KINDS,
     FOURTH_KINDS,
     FURTHER_GPU_MODELS,
     GPU_KINDS,
@@ -84,6 +85,7 @@ EVERY = (
     | SECOND_KINDS
     | THIRD_KINDS
     | FOURTH_KINDS
+    | FIFTH_KINDS
     | LARGE_MODELS
     | FEW_BITS
 )

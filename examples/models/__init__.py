@@ -14,6 +14,7 @@ from examples.models import (
     convnext,
     decoder,
     drawn,
+    drawn_fifth,
     drawn_fourth,
     drawn_second,
     drawn_third,
@@ -186,6 +187,23 @@ FOURTH_KINDS: dict[str, Model] = {
     )
 }  # fmt: skip
 """Blocks of eight more kinds that were drawn at random; see `drawn_fourth`."""
+
+FIFTH_KINDS: dict[str, Model] = {
+    model.name: model
+    for model in (
+        drawn_fifth.scaled_vision(
+            "dinov2_block", "DINOv2 (ViT-L)", images=8, tokens=261, width=1024, heads=16
+        ),
+        drawn_fifth.cut_and_joined("yolov8_block", "YOLOv8", images=16, size=40, channels=256, count=2),
+        drawn_fifth.all_pairs("raft_pairs", height=48, width=96, channels=256, levels=4),
+        drawn_fifth.reflecting("cyclegan_block", images=4, size=64, channels=256),
+        drawn_fifth.shuffled("shufflenet", "ShuffleNetV2 (2x)", images=32, size=28, channels=244, units=3),
+        drawn_fifth.fourier("fnet_block", "FNet-base", batch=8, tokens=512, width=768),
+        drawn_fifth.radiance("nerf", rays=1024, samples=64, width=256, layers=8),
+        drawn_fifth.recurrent("gru_step", sequences=2048, width=1024, layers=2),
+    )
+}
+"""Blocks of eight more kinds that were drawn at random; see `drawn_fifth`."""
 
 FEW_BITS: dict[str, Model] = {
     model.name: model

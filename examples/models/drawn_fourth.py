@@ -261,10 +261,12 @@ def styled(name: str, *, images: int, size: int, channels: int, outputs: int, st
         x, noise = f.smooth(f.image_in(image), 2), f.image_in(noise)
         for layer in ("first", "second"):
             by = 1 + f.linear(w, f"{layer}_style", style)
-            h = f.conv_plain(w, layer, x * f.per_channel(by)) * f.per_channel(f.demodulation(w, layer, by))
+            h = f.conv(w, layer, x * f.per_channel(by), bias=False) * f.per_channel(
+                f.demodulation(w, layer, by)
+            )
             x = f.leaky_relu(h + f.by_channel(w, f"{layer}_noise", noise))
         by = 1 + f.linear(w, "picture_style", style)
-        picture = f.conv_plain(w, "picture", x * f.per_channel(by))
+        picture = f.conv(w, "picture", x * f.per_channel(by), bias=False)
         return f.image_out(x), f.image_out(picture + f.smooth(f.image_in(before), 2))
 
     what = f"a block of StyleGAN2, {images} x {size}x{size}x{channels} to twice the size, {HALF}"

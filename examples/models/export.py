@@ -36,6 +36,7 @@ from examples.models import (
     DECODERS,
     DRAWN_KINDS,
     FEW_BITS,
+    FIFTH_KINDS,
     FOURTH_KINDS,
     FURTHER_GPU_MODELS,
     FURTHER_MODELS,
@@ -51,7 +52,7 @@ from examples.models.model import Model
 from examples.models.to_mlir import write_mlir, write_parameters
 
 EVERY = CPU_MODELS | GPU_MODELS | FURTHER_GPU_MODELS | GPU_KINDS | DRAWN_KINDS | SECOND_KINDS
-EVERY |= THIRD_KINDS | FOURTH_KINDS | LARGE_MODELS | DECODERS | FEW_BITS
+EVERY |= THIRD_KINDS | FOURTH_KINDS | FIFTH_KINDS | LARGE_MODELS | DECODERS | FEW_BITS
 GROUPS = {
     "all": [*MODELS.values()],
     "gpu": [*GPU_MODELS.values()],
@@ -61,6 +62,7 @@ GROUPS = {
     "second": [*SECOND_KINDS.values()],
     "third": [*THIRD_KINDS.values()],
     "fourth": [*FOURTH_KINDS.values()],
+    "fifth": [*FIFTH_KINDS.values()],
     "few_bits": [*FEW_BITS.values()],
     "further_cpu": [*FURTHER_MODELS.values()],
     "large": [*LARGE_MODELS.values()],

@@ -57,25 +57,27 @@ def _from_pairs(w: Weights, name: str, x: Array) -> Array:
     return ((whole.astype(x.dtype) - 8) * scales[:, None, :]).reshape(-1, pairs.shape[1])
 
 
-def conv(w: Weights, name: str, x: Array, *, stride: int = 1, groups: int = 1) -> Array:
-    """A convolution that keeps the size, or halves it with `stride=2`; what is summed up has 32 bits."""
+def conv(
+    w: Weights,
+    name: str,
+    x: Array,
+    *,
+    stride: int = 1,
+    groups: int = 1,
+    inside: bool = False,
+    bias: bool = True,
+) -> Array:
+    """A convolution that keeps the size, or halves it with `stride=2`; what is summed up has 32 bits.
+
+    With `inside`, all of its window is inside of the image.
+    """
     kernel = w[f"{name}_kernel"]
-    around = (kernel.shape[0] // 2,) * 2
+    around = (0 if inside else kernel.shape[0] // 2,) * 2
     out = lax.conv_general_dilated(
         x, kernel, (stride, stride), (around, around), dimension_numbers=IMAGES, feature_group_count=groups,
         preferred_element_type=jnp.float32,
     )  # fmt: skip
-    return (out + w[f"{name}_bias"]).astype(x.dtype)
-
-
-def conv_plain(w: Weights, name: str, x: Array) -> Array:
-    """A convolution that keeps the size, without bias; what is summed up has 32 bits."""
-    kernel = w[f"{name}_kernel"]
-    around = (kernel.shape[0] // 2,) * 2
-    out = lax.conv_general_dilated(
-        x, kernel, (1, 1), (around, around), dimension_numbers=IMAGES, preferred_element_type=jnp.float32
-    )  # fmt: skip
-    return out.astype(x.dtype)
+    return (out + w[f"{name}_bias"] if bias else out).astype(x.dtype)
 
 
 def demodulation(w: Weights, name: str, by: Array) -> Array:
@@ -168,6 +170,11 @@ def group_norm(w: Weights, name: str, x: Array, groups: int = 8) -> Array:
     grouped = x.reshape(*x.shape[:-1], groups, -1)
     normal = _normal(grouped, (1, 2, 4)).reshape(x.shape)
     return (normal * w[f"{name}_scale"] + w[f"{name}_bias"]).astype(x.dtype)
+
+
+def instance_norm(x: Array) -> Array:
+    """Over the positions of each channel of an image, in 32 bits."""
+    return _normal(x, (1, 2)).astype(x.dtype)
 
 
 def by_channel(w: Weights, name: str, x: Array) -> Array:
@@ -293,6 +300,48 @@ def retained(w: Weights, q: Array, k: Array, v: Array, chunk: int) -> Array:
     before = jnp.einsum("hcb,hbde->hcde", w["across"], states, preferred_element_type=jnp.float32)
     far = jnp.einsum("hcqd,hcde->hcqe", q, before.astype(q.dtype), preferred_element_type=jnp.float32)
     return (own + far * w["since"][:, None]).astype(q.dtype).reshape(heads, tokens, -1)
+
+
+def pairs(one: Array, other: Array, height: int) -> Array:
+    """Products of all positions of two images: images by positions by height by width; sums have 32 bits."""
+    found = jnp.einsum("nxc,nyc->nxy", one, other, preferred_element_type=jnp.float32)
+    found = (found * one.shape[-1] ** -0.5).astype(one.dtype)
+    return found.reshape(*found.shape[:2], height, -1)
+
+
+def real_transform(w: Weights, x: Array) -> Array:
+    """The real part of a Fourier transform of rows and columns, by matrices; sums have 32 bits."""
+    parts = []
+    for part in ("cosines", "sines"):
+        wide = jnp.einsum("btd,de->bte", x, w[f"width_{part}"], preferred_element_type=jnp.float32)
+        found = jnp.einsum(
+            "st,bte->bse", w[f"tokens_{part}"], wide.astype(x.dtype), preferred_element_type=jnp.float32
+        )  # fmt: skip
+        parts.append(found)
+    return (parts[0] - parts[1]).astype(x.dtype)
+
+
+def frequencies(x: Array, count: int) -> Array:
+    """Numbers, and sines and cosines of them at so many frequencies, in 32 bits."""
+    wide = x.astype(jnp.float32)
+    angles = wide[..., None, :] * (2.0 ** jnp.arange(count, dtype=jnp.float32))[:, None]
+    angles = angles.reshape(*x.shape[:-1], -1)
+    return jnp.concatenate([wide, jnp.sin(angles), jnp.cos(angles)], axis=-1).astype(x.dtype)
+
+
+def along_rays(colors: Array, lengths: Array) -> Array:
+    """The color of each ray: of its samples, as far as those before let it through."""
+    passed = jnp.exp(-(jnp.cumsum(lengths, axis=-1) - lengths))
+    return jnp.sum((passed * (1 - jnp.exp(-lengths)))[..., None] * colors, axis=-2)
+
+
+def gru(w: Weights, given: str, state: str, x: Array, before: Array) -> Array:
+    """The next state of a gated recurrent unit, of the rows of `x`; what is summed up has 32 bits."""
+    ours = (_product(w, given, x) + w[f"{given}_bias"]).astype(x.dtype)
+    theirs = (_product(w, state, before) + w[f"{state}_bias"]).astype(x.dtype)
+    (r, z, n), (own_r, own_z, own_n) = split(ours, 3), split(theirs, 3)
+    kept = sigmoid(z + own_z)
+    return (1 - kept) * jnp.tanh(n + sigmoid(r + own_r) * own_n) + kept * before
 
 
 def triangles(left: Array, right: Array) -> Array:
@@ -469,6 +518,22 @@ def as_tokens(x: Array) -> Array:
     return x.reshape(x.shape[0], -1, x.shape[-1])
 
 
+def split_channels(x: Array, parts: int) -> list[Array]:
+    """An image's channels in equal parts."""
+    return jnp.split(x, parts, axis=-1)
+
+
+def in_turns(x: Array) -> Array:
+    """The channels of both halves of an image in turns."""
+    halves = x.reshape(*x.shape[:-1], 2, -1)
+    return halves.swapaxes(-1, -2).reshape(x.shape)
+
+
+def reflected(x: Array) -> Array:
+    """A pixel around an image, as if its last ones were mirrors."""
+    return jnp.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)), mode="reflect")
+
+
 def join_channels(x: Array, y: Array) -> Array:
     """The channels of two images in one."""
     return jnp.concatenate([x, y], axis=-1)
@@ -501,6 +566,13 @@ def half_mean(x: Array) -> Array:
     wide = x.astype(jnp.float32)
     sums = lax.reduce_window(wide, 0.0, lax.add, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
     return (sums * 0.25).astype(x.dtype)
+
+
+def half_means(x: Array) -> Array:
+    """The mean of each 2x2 of the last two dimensions, in 32 bits."""
+    *outer, rows, columns = x.shape
+    apart = x.astype(jnp.float32).reshape(*outer, rows // 2, 2, columns // 2, 2)
+    return jnp.mean(apart, axis=(-3, -1)).astype(x.dtype)
 
 
 def highest(x: Array, axis: int) -> Array:

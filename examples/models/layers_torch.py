@@ -85,16 +85,17 @@ def with_tiles(module: torch.nn.Module) -> None:
                 module.register_parameter(f"{layer}_{end}", torch.nn.Parameter(each, requires_grad=False))
 
 
-def conv(w: Weights, name: str, x: Tensor, *, stride: int = 1, groups: int = 1) -> Tensor:
-    """A convolution that keeps the size, or halves it with `stride=2`."""
-    kernel = w[f"{name}_kernel"]
-    return F.conv2d(x, kernel, w[f"{name}_bias"], stride, kernel.shape[-1] // 2, groups=groups)
+def conv(
+    w: Weights, name: str, x: Tensor, *, stride: int = 1, groups: int = 1, inside: bool = False,
+    bias: bool = True,
+) -> Tensor:  # fmt: skip
+    """A convolution that keeps the size, or halves it with `stride=2`.
 
-
-def conv_plain(w: Weights, name: str, x: Tensor) -> Tensor:
-    """A convolution that keeps the size, without bias."""
+    With `inside`, all of its window is inside of the image.
+    """
     kernel = w[f"{name}_kernel"]
-    return F.conv2d(x, kernel, padding=kernel.shape[-1] // 2)
+    around = 0 if inside else kernel.shape[-1] // 2
+    return F.conv2d(x, kernel, w[f"{name}_bias"] if bias else None, stride, around, groups=groups)
 
 
 def demodulation(w: Weights, name: str, by: Tensor) -> Tensor:
@@ -158,6 +159,11 @@ def rms_norm(w: Weights, name: str, x: Tensor) -> Tensor:
 def group_norm(w: Weights, name: str, x: Tensor, groups: int = 8) -> Tensor:
     """Over the positions of an image, and the channels of a group."""
     return F.group_norm(x, groups, w[f"{name}_scale"], w[f"{name}_bias"])
+
+
+def instance_norm(x: Tensor) -> Tensor:
+    """Over the positions of each channel of an image."""
+    return F.instance_norm(x)
 
 
 def by_channel(w: Weights, name: str, x: Tensor) -> Tensor:
@@ -312,6 +318,37 @@ def retained(w: Weights, q: Tensor, k: Tensor, v: Tensor, chunk: int) -> Tensor:
     return (own + far).to(q.dtype).reshape(heads, tokens, -1)
 
 
+def pairs(one: Tensor, other: Tensor, height: int) -> Tensor:
+    """Products of all positions of two images: images by positions by height by width."""
+    return ((one * one.shape[-1] ** -0.5) @ other.mT).unflatten(-1, (height, -1))
+
+
+def real_transform(w: Weights, x: Tensor) -> Tensor:
+    """The real part of a Fourier transform of rows and columns, by matrices."""
+    cosines = w["tokens_cosines"] @ (x @ w["width_cosines"])
+    return cosines - w["tokens_sines"] @ (x @ w["width_sines"])
+
+
+def frequencies(x: Tensor, count: int) -> Tensor:
+    """Numbers, and sines and cosines of them at so many frequencies, in 32 bits."""
+    wide = x.float()
+    angles = wide[..., None, :] * (2.0 ** torch.arange(count, device=x.device))[:, None]
+    angles = angles.flatten(-2)
+    return torch.cat([wide, angles.sin(), angles.cos()], dim=-1).to(x.dtype)
+
+
+def along_rays(colors: Tensor, lengths: Tensor) -> Tensor:
+    """The color of each ray: of its samples, as far as those before let it through."""
+    passed = (lengths - lengths.cumsum(-1)).exp()
+    return ((passed * (1 - (-lengths).exp()))[..., None] * colors).sum(-2)
+
+
+def gru(w: Weights, given: str, state: str, x: Tensor, before: Tensor) -> Tensor:
+    """The next state of a gated recurrent unit, of the rows of `x`."""
+    kernels, biases = ([w[f"{each}_{part}"] for each in (given, state)] for part in ("kernel", "bias"))
+    return torch.gru_cell(x, before, *kernels, *biases)
+
+
 def triangles(left: Tensor, right: Tensor) -> Tensor:
     """For each pair of rows the products of their columns, by channel."""
     return torch.einsum("ikc,jkc->ijc", left, right)
@@ -464,6 +501,21 @@ def as_tokens(x: Tensor) -> Tensor:
     return x.flatten(2).mT
 
 
+def split_channels(x: Tensor, parts: int) -> list[Tensor]:
+    """An image's channels in equal parts."""
+    return list(x.chunk(parts, dim=1))
+
+
+def in_turns(x: Tensor) -> Tensor:
+    """The channels of both halves of an image in turns."""
+    return x.unflatten(1, (2, -1)).transpose(1, 2).flatten(1, 2)
+
+
+def reflected(x: Tensor) -> Tensor:
+    """A pixel around an image, as if its last ones were mirrors."""
+    return F.pad(x, (1, 1, 1, 1), mode="reflect")
+
+
 def join_channels(x: Tensor, y: Tensor) -> Tensor:
     """The channels of two images in one."""
     return torch.cat([x, y], dim=1)
@@ -491,6 +543,11 @@ def smooth(x: Tensor, times: int) -> Tensor:
 
 def half_mean(x: Tensor) -> Tensor:
     """The mean of each 2x2 windows."""
+    return F.avg_pool2d(x, 2)
+
+
+def half_means(x: Tensor) -> Tensor:
+    """The mean of each 2x2 of the last two dimensions."""
     return F.avg_pool2d(x, 2)
 
 
