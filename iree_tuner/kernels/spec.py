@@ -41,6 +41,7 @@ from iree_tuner.kernels.executable import (
     private_function,
     substituted,
 )
+from iree_tuner.kernels.fused_op import FusedOps
 from iree_tuner.kernels.integers import build_insertion, insert_in_filled
 from iree_tuner.kernels.joint import JointProducts
 from iree_tuner.kernels.kernel import Array, Code, Kernel, KernelError, Knobs, Packed, Problem
@@ -91,7 +92,7 @@ def build_kernel_spec(
         spec = _KernelSpec(
             module, target if target.context == context else attribute_from(str(target), context)
         )
-        first, last, kinds = list[_Pair](), list[_Pair](), dict[str, list[_Pair]]()
+        first, last, parts, kinds = list[_Pair](), list[_Pair](), list[_Pair](), dict[str, list[_Pair]]()
         rounds: dict[tuple[bool, bool, int, int], list[_Pair]] = {}
         rows: dict[int, list[_Pair]] = {}  # norms, by their number of terms
         for placement in placements:
@@ -105,7 +106,9 @@ def build_kernel_spec(
                 rows.setdefault(len(nest.terms), []).extend(spec.add(placement))
                 continue
             if placement.site.problem.fused:
-                last += spec.add(placement)
+                # Parts of chains, such as a slice, come first in a program, so that they are tried later.
+                chain = placement.site.problem.workload.op in FusedOps.replaces
+                (last if chain else parts).extend(spec.add(placement))
                 continue
             # Larger problems come first: a part of one may be another problem, and the beginning of a long
             # epilogue may be a shorter epilogue. The transpose of an attention's values may be what another
@@ -120,7 +123,7 @@ def build_kernel_spec(
         first = [pair for kind, own in kinds.items() for pair in spec.nested(kind, own)]
         with ir.InsertionPoint(module.body):
             padded = any(each.site.padded for each in placements)
-            _build_main([first, [*spec.scalars.values()], *larger_first, last], padded=padded)
+            _build_main([first, [*spec.scalars.values()], *larger_first, last, parts], padded=padded)
         try:
             module.operation.verify()
         except ir.MLIRError as error:

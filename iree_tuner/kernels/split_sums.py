@@ -65,7 +65,7 @@ from iree_tuner.kernels.site import Site, array_of, case_of, function_of, progra
 from iree_tuner.ops.contraction import Contraction
 from iree_tuner.ops.dag import captured
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.ops.structure import indexing_maps, iterators, loop_sizes, shape_of
+from iree_tuner.ops.structure import indexing_maps, iterators, loop_sizes
 
 MOST_INPUTS, _LEAST_OPS = 12, 2
 LEAST_ELEMENTS = 1 << 16
@@ -108,6 +108,7 @@ def find_chains(
 def _chains_of(block: OpsOfBlock, larger: Mapping[ir.Operation, bytes]) -> list[Site]:
     ops, fixed, epilogues = block.ops, block.once, block.epilogues
     left, place = fixed | epilogues, block.place
+    computed = {op for op in ops if is_elementwise(op) and not is_move(op)}
     taken: set[ir.Operation] = set()
     found: list[Site] = []
     for op in reversed(ops):
@@ -117,11 +118,24 @@ def _chains_of(block: OpsOfBlock, larger: Mapping[ir.Operation, bytes]) -> list[
         wide, own = (cone_of(op, place, ops, left, parts=parts) for parts in (True, False))
         chains = _chains_to(sorted(wide, key=place.__getitem__))
         taken |= wide if chains else own
-        if wide != own:  # a product before may take what moves its result
-            chains += _chains_to(sorted(own, key=place.__getitem__))
+        others = [own] if own != wide else []  # where a product before takes what moves its result
+        if any(_joins_any(each, epilogues) for each in wide & computed):
+            others.append(cone_of(op, place, ops, left | computed, parts=True))  # or what computes of it
+        for cone in others:
+            chains += _chains_to(sorted(cone, key=place.__getitem__))
         shared = len({use.owner for use in op.result.uses}) > 1
         found = [*(replace(each, within=larger.get(op, b""), shared=shared) for each in chains), *found]
     return found
+
+
+def _joins_any(op: ir.Operation, epilogues: Collection[ir.Operation]) -> bool:
+    """Whether an op may follow an epilogue in the kernel that computes it: it does not widen its result."""
+    bits = ElementType.of(op.result.type).bits
+    return any(
+        producer(each) in epilogues and bits <= ElementType.of(each.type).bits
+        for each in op.operands
+        if isinstance(each.type, ir.RankedTensorType)
+    )
 
 
 def _chains_to(ops: list[ir.Operation]) -> list[Site]:
@@ -428,7 +442,7 @@ def _reduces(op: ir.Operation) -> bool:
     if by not in _NEUTRAL or len(op.results) != 1 or start_of(op) != _NEUTRAL[by]:
         return False
     read = loops_read(indexing_maps(op)[0])
-    large = is_static(op) and math.prod(shape_of(op.operands[0].type)) >= _LARGE
+    large = is_static(op) and math.prod(ir.RankedTensorType(op.operands[0].type).shape) >= _LARGE
     return large and None not in read and len(set(read)) == len(iterators(op)) == len(read)
 
 

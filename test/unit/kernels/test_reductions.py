@@ -177,3 +177,22 @@ def test_parts_are_read_where_they_were_before_they_were_joined() -> None:
     for site in sites[::2]:
         ((ours,), (theirs,)) = (results(each, given) for each in (site.problem.fused, site.case))
         np.testing.assert_array_equal(ours.reshape(theirs.shape), theirs)
+
+
+JOINED = """
+func.func @main(%x: tensor<2x9x96xf16>, %y: tensor<18x32xf16>, %w: tensor<32x96xf16>) -> tensor<2x9x192xf16> {
+  %p = stablehlo.dot_general %y, %w, contracting_dims = [1] x [0]
+      : (tensor<18x32xf16>, tensor<32x96xf16>) -> tensor<18x96xf32>
+  %c = stablehlo.convert %p : (tensor<18x96xf32>) -> tensor<18x96xf16>
+  %l = stablehlo.logistic %c : tensor<18x96xf16>
+  %m = stablehlo.multiply %c, %l : tensor<18x96xf16>
+  %t = stablehlo.reshape %m : (tensor<18x96xf16>) -> tensor<2x9x96xf16>
+  %j = stablehlo.concatenate %x, %t, dim = 2 : (tensor<2x9x96xf16>, tensor<2x9x96xf16>) -> tensor<2x9x192xf16>
+  return %j : tensor<2x9x192xf16>
+}"""
+
+
+def test_a_product_before_may_compute_what_is_joined() -> None:
+    """Its epilogue is found first, and then the chain that only joins."""
+    found = found_by(find_chains, JOINED)
+    assert ["math.exp" in {each.op for each in site.problem.nest.terms} for site in found] == [True, False]
