@@ -93,11 +93,6 @@ def load_programs(folder: Path, stem: str) -> Programs:
         raise TunerError(f"not an index of a compiled operation: {error}", location=str(path)) from None
 
 
-def has_programs(folder: Path, stem: str) -> bool:
-    """Whether the folder has an operation's code."""
-    return (folder / f"{stem}.json").is_file()
-
-
 def _content(folder: Path, data: bytes) -> str:
     """The name of the file with these bytes, which is written unless it exists."""
     path = folder / f"{hashlib.sha256(data).hexdigest()[:32]}.vmfb"

@@ -24,7 +24,7 @@ from iree_tuner.files import read_json
 from iree_tuner.profiling.roofline import MemoryLevel, Roofline, from_json, to_json
 from iree_tuner.profiling.run import Tools, roofline_for
 from iree_tuner.suite.backends.iree import DEFAULT
-from iree_tuner.suite.device_run import DeviceRun, Watch, device_at
+from iree_tuner.suite.device_run import DeviceRun, Watch, row_of
 from iree_tuner.suite.kinds.elementwise import Elementwise
 from iree_tuner.suite.kinds.product import Matmul
 from iree_tuner.suite.operation import Operation
@@ -44,15 +44,12 @@ _AGAIN = ("missing", "lost")
 """States of rows that are measured again when a run goes on."""
 
 
-def run_suite(
-    plan: SuitePlan, watch: Watch, lost: Callable[[str], str] | None = None, *, site: Hosts | None = None
-) -> Results:
+def run_suite(plan: SuitePlan, watch: Watch, *, site: Hosts | None = None) -> Results:
     """Do what is planned, or what is left of it; Ctrl-C ends it after the current operation.
 
     Args:
         plan: of the run.
         watch: gets the progress; from several threads, one at a time.
-        lost: says why a device does not answer; for tests.
         site: where the devices are; this machine by default, a cluster with `site_at(client)`.
 
     Raises:
@@ -61,20 +58,16 @@ def run_suite(
     """
     if plan.tuning is not None or plan.choice is not None or not other_release():
         check_release()  # specs are of one release of the compiler
-    site = site or Hosts()
-    return _Session(plan, watch, site, (lambda place: lost(str(place))) if lost else site.why_lost).run()
+    return _Session(plan, watch, site or Hosts()).run()
 
 
 class _Session:
     """The state that threads share, one for each device."""
 
-    def __init__(
-        self, plan: SuitePlan, watch: Watch, site: Hosts, why_lost: Callable[[DeviceAddress], str]
-    ) -> None:
+    def __init__(self, plan: SuitePlan, watch: Watch, site: Hosts) -> None:
         self._plan = plan
         self._site = site
         self._watch = _OneAtATime(watch)
-        self._why_lost = why_lost
         self._folder = ResultsFolder(plan.folder)
         self._lock = threading.Condition()
         self._busy = 0  # operations that devices have taken
@@ -136,12 +129,11 @@ class _Session:
         given = _given_rooflines(self._plan.rooflines)
         for place, target in targets.items():
             self._watch.working(str(place), "opening the device")
-            try:
-                device = device_at(place, target, self._site, self._plan.backends, self._why_lost)
-            except DeviceLostError as error:
-                reasons.append(f"{place}: {error}")
-                self._watch.noted(f"{place} skipped, as it does not respond: {error}")
+            if reason := self._site.why_lost(place):
+                reasons.append(f"{place}: {reason}")
+                self._watch.noted(f"{place} skipped, as it does not respond: {reason}")
                 continue
+            device = self._site.device(place, target, self._plan.backends)
             roofline = given.get(str(place)) or given.get(place.uri) or self._roofline(device)
             found.append(replace(device, roofline=roofline))
         if not found:
@@ -168,8 +160,7 @@ class _Session:
                 verify=False, against=None, launches=1,
             )  # fmt: skip
             kinds = [each.operation.compute_type for each in self._plan.items]
-            running = DeviceRun(plan, device, [device], self._site, Path(folder), self._watch, self._why_lost)
-            with closing(running):
+            with closing(DeviceRun(plan, device, [device], self._site, Path(folder), self._watch)) as running:
                 return measured_roofline(device, kinds, lambda item: running.measure(item, ()))
 
     def _facts(self, devices: Sequence[Device]) -> RunFacts:
@@ -195,8 +186,7 @@ class _Session:
         own = scratch / secrets.token_hex(6)
         own.mkdir()
         try:
-            running = DeviceRun(self._plan, device, every, self._site, own, self._watch, self._why_lost)
-            with closing(running):
+            with closing(DeviceRun(self._plan, device, every, self._site, own, self._watch)) as running:
                 while self._go_on(running, device):
                     pass
         except Exception as error:  # reported by the thread that waits
@@ -253,12 +243,10 @@ class _Session:
 
     def _tell_lost(self, devices: Sequence[Device]) -> None:
         """Add rows for operations that no device is left for."""
-        device = devices[-1]
-        for each in (item.operation for item in self._left):
-            self._add(Row(
-                each.name, each.kind, each.arguments, DEFAULT, "default", str(device.place), device.name,
-                "lost", message="no device responds any more", at=time.time(),
-            ))  # fmt: skip
+        for each in self._left:
+            why = "no device responds any more"
+            row = row_of(each.operation, devices[-1], DEFAULT, "default", "lost", why)
+            self._add(replace(row, at=time.time()))
 
 
 class _OneAtATime:

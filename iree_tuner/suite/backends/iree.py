@@ -188,6 +188,7 @@ class Build:
     spec: bytes = b""  # bytecode of a tuning spec; empty for none
     configuration: Configuration | None = None  # of the dispatch; `spec` has it too, for the whole program
     dispatch: str = ""  # which dispatch it is of
+    note: str = ""  # a remark about it
 
 
 def compile_version(
