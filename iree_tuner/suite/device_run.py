@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Protocol
 
 import numpy as np
@@ -31,8 +32,8 @@ from iree_tuner.suite.backends.iree import (
     TUNED,
     Build,
     Iree,
-    NamedConfigurations,
     compile_version,
+    configurations,
 )
 from iree_tuner.suite.changes import ALIKE, WORTH, verdict_of
 from iree_tuner.suite.exact import Reference, References
@@ -174,7 +175,7 @@ def copies_for(operation: Operation, conditions: Conditions) -> int:
 
 
 class Watch(Protocol):
-    """The observer of a run's progress. Called from several threads, one at a time."""
+    """The observer of a run's progress. Called from several threads."""
 
     def planned(self, operations: int) -> None:
         """This many operations are to be measured, without the known ones."""
@@ -186,7 +187,7 @@ class Watch(Protocol):
         """A remark."""
 
     def measured(self, row: Row) -> None:
-        """A row was written."""
+        """A row was written. Called by one thread at a time."""
 
     def done(self, operation: str) -> None:
         """All rows of an operation are there."""
@@ -206,7 +207,7 @@ Known = Collection[tuple[str, str, str]]
 
 @dataclass(frozen=True)
 class Entrant:
-    """A contender that computes an operation, and its row as far as it is known."""
+    """A contender that computes an operation, and the known part of its row."""
 
     backend: Backend
     row: Row
@@ -232,7 +233,6 @@ class DeviceRun:
     device: Device
     every: Sequence[Device]  # all devices of the run
     site: Hosts  # where they are
-    scratch: Path  # folder for inputs
     watch: Watch  # gets the progress
 
     def __post_init__(self) -> None:
@@ -241,6 +241,7 @@ class DeviceRun:
         self._lab = site.lab(device.target, device.place, places, plan.jobs, cold=cold)
         self._references = References(plan.reference) if plan.verify else None
         self._hosts: dict[str, BackendHost] = {}
+        self._scratch = TemporaryDirectory(prefix="iree_tuner_")  # for inputs
 
     def measure(self, item: Item, known: Known) -> Iterator[Row]:
         """Yield the rows of one operation, without known ones.
@@ -259,7 +260,7 @@ class DeviceRun:
             yield row_of(item.operation, self.device, DEFAULT, "default", "failed", str(error))
             return
         plain = self._plain(item, program)
-        if any(_key(each.row) not in known for each in plain if each.backend.name != BEFORE):
+        if any(each.row.key[:3] not in known for each in plain if each.backend.name != BEFORE):
             self._tell(f"measuring {item.operation.name}")
             yield from self._measured(item, plain, known)
         for entrants in self._chosen(item, program, plain, known):
@@ -270,6 +271,7 @@ class DeviceRun:
         for each in self._hosts.values():
             each.close()
         self._lab.close()
+        self._scratch.cleanup()
         if self._references is not None:
             self._references.close()
 
@@ -285,17 +287,18 @@ class DeviceRun:
                 if reason:
                     raise DeviceLostError(reason)
             if all(row.state != "lost" for row in rows):
-                return [row for row in rows if _key(row) not in known]
+                return [row for row in rows if row.key[:3] not in known]
             self.watch.noted(f"{self.device.place}: its worker was lost, and has come back")
         raise DeviceLostError(f"its worker was lost {_MOST_LOST} times")
 
     def _rows(self, operation: Operation, entrants: Sequence[Entrant]) -> list[Row]:
         """Raises TunerError if the inputs cannot be written."""
-        inputs, conditions = write_inputs(operation, self.scratch), self.plan.conditions
+        scratch, conditions = Path(self._scratch.name), self.plan.conditions
+        inputs = write_inputs(operation, scratch)
         job = Job(operation, inputs, self.device.place.uri, conditions, copies_for(operation, conditions))
         expected = Reference()
         if self._references is not None:
-            expected = self._references.expected(operation, inputs, self.scratch)
+            expected = self._references.expected(operation, inputs, scratch)
         rows = [self._with_reference(operation, each.row, expected.problem) for each in entrants]
         launches: list[dict[int, Floats]] = []
         try:
@@ -404,15 +407,15 @@ class DeviceRun:
         default = [each for each in plain if each.backend.name == DEFAULT and each.row.state == "ok"]
         try:
             with SOLVER:
-                found = NamedConfigurations(program, self._lab)
+                found = configurations(program, self._lab, choice)
         except TunerError as error:
             self.watch.noted(f"{item.operation.name}: no configurations: {error}")
             return
-        every = ((self._entrant(item, Iree(DEFAULT), each.name), each) for each in found.chosen(choice))
+        every = ((self._entrant(item, Iree(DEFAULT), each.name), each) for each in found)
         builds = (
             (entrant, build)
             for entrant, build in every
-            if _key(entrant.row) not in known and is_found(self.plan.patterns, entrant.row.dispatch)
+            if entrant.row.key[:3] not in known and is_found(self.plan.patterns, entrant.row.dispatch)
         )
         while True:
             with SOLVER:
@@ -456,7 +459,3 @@ def _load(host: BackendHost, slot: str, backend: Backend, job: Job, row: Row, ex
         return replace(row, worst_error=agreement.worst, verification="SUCCESS")
     return replace(row, worst_error=agreement.worst, verification="FAILED", state="failed",
                    message=f"wrong results: {agreement.message}")  # fmt: skip
-
-
-def _key(row: Row) -> tuple[str, str, str]:
-    return row.operation, row.backend, row.configuration

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, PackageNotFoundError, version
@@ -233,14 +234,21 @@ class LoadedCalls(Generic[A, R]):
     read: Callable[[R], Array]  # a result as NumPy has it
     wait: Callable[[R], object] | None = None  # returns when a result is there
     each: bool = True  # whether each call is waited for, or only the last, and with it those before it
+    around: Callable[[], AbstractContextManager[object]] = nullcontext  # entered for calls
     note: str = ""  # one line about how it runs
 
     def __post_init__(self) -> None:
         self._turn = itertools.cycle(self.copies)
 
     def run(self, count: int) -> float:
+        with self.around():
+            start = time.perf_counter()
+            self.make(count)
+            return time.perf_counter() - start
+
+    def make(self, count: int) -> None:
+        """Make this many calls; returns when all are done."""
         call, turn, wait = self.call, self._turn, self.wait
-        start = time.perf_counter()
         if wait is None:
             for _ in range(count):
                 call(next(turn))
@@ -251,7 +259,7 @@ class LoadedCalls(Generic[A, R]):
             for _ in range(count - 1):
                 call(next(turn))
             wait(call(next(turn)))
-        return time.perf_counter() - start
 
     def result(self) -> Array:
-        return self.read(self.call(self.copies[0]))
+        with self.around():
+            return self.read(self.call(self.copies[0]))

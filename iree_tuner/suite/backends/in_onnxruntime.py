@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -67,7 +66,22 @@ class OnnxRuntime(TriedBackend):
                 binding.bind_ortvalue_input(str(number), each)
             binding.bind_ortvalue_output("result", out)
             bound.append((binding, values))
-        return _calls(runtime, session, bound, job, lambda: memory if on_host(job.device) else out.numpy())
+        how, apart = runtime.RunOptions(), job.conditions.timing == "device" and not on_host(job.device)
+        if apart:
+            how.add_run_config_entry("disable_synchronize_execution_providers", "1")
+
+        def call(each: Bound) -> Bound:
+            session.run_with_iobinding(each[0], how)
+            return each
+
+        def wait(each: Bound) -> None:
+            each[0].synchronize_outputs()
+
+        def read(each: Bound) -> Array:
+            wait(each)
+            return (memory if on_host(job.device) else out.numpy()).copy()
+
+        return LoadedCalls[Bound, Bound](call, bound, wait=wait if apart else None, read=read, each=not apart)
 
 
 def _provider(runtime: Any, device: str) -> tuple[str, dict[str, Any], tuple[str, int]]:  # noqa: ANN401
@@ -98,23 +112,3 @@ def _session(runtime: Any, model: bytes, job: Job, provider: tuple[str, dict[str
         return runtime.InferenceSession(model, options, providers=[provider])
     except Exception as error:  # its errors have no common type of their own
         raise CannotError(f"ONNX Runtime: {first_line(error)}") from None
-
-
-def _calls(runtime: Any, session: Any, bound: list[Bound], job: Job, result: Callable[[], Array]) -> Running:  # noqa: ANN401
-    options = runtime.RunOptions()
-    apart = job.conditions.timing == "device" and not on_host(job.device)
-    if apart:
-        options.add_run_config_entry("disable_synchronize_execution_providers", "1")
-
-    def call(each: Bound) -> Bound:
-        session.run_with_iobinding(each[0], options)
-        return each
-
-    def wait(each: Bound) -> None:
-        each[0].synchronize_outputs()
-
-    def read(each: Bound) -> Array:
-        wait(each)
-        return result().copy()
-
-    return LoadedCalls[Bound, Bound](call, bound, wait=wait if apart else None, read=read, each=not apart)

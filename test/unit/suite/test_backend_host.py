@@ -13,9 +13,7 @@ from fake_backends import (
     Failing,
     FailingLate,
     Fake,
-    Missing,
     Off,
-    Refusing,
     Reshaped,
     Retyped,
     Tells,
@@ -176,7 +174,7 @@ def test_after_a_failure_the_process_is_another_one_and_after_a_refusal_it_is_no
 
     first = pid()
     for backend, state, same in (
-        (Failing(how="cannot"), "skipped", True), (Missing(), "missing", True), (Refusing(), "skipped", True),
+        (Failing(how="cannot"), "skipped", True),
         (Failing(how="error"), "failed", False),
     ):  # fmt: skip
         one.backend = backend

@@ -106,6 +106,6 @@ def test_compiling_needs_a_compiler(monkeypatch):
     pytest.importorskip("torch", reason="torch is not installed")
     compiled = backend.backend("torch-compiled")
     monkeypatch.setenv("CXX", "no-such-compiler")
-    assert "needs a C++ compiler, and there is no no-such-compiler" in compiled.missing("local-task")
+    assert "requires a C++ compiler, but no-such-compiler is missing" in compiled.missing("local-task")
     monkeypatch.setenv("CXX", sys.executable)
     assert compiled.missing("local-task") == ""
