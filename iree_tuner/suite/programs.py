@@ -143,14 +143,9 @@ def _module(operations: Mapping[str, Operation], context: ir.Context | None) -> 
 DIALECT, ARGUMENTS = "linalg", "operation.json"
 
 
-def program_path(folder: Path, operation: Operation) -> Path:
-    """Where an operation's program lies."""
-    return folder / DIALECT / operation.kind / operation.name / f"{operation.name}.mlir"
-
-
 def write_operation(folder: Path, operation: Operation) -> Path:
     """Write an operation, over what is there of it; its program's path. Raises TunerError where it cannot."""
-    path = program_path(folder, operation)
+    path = folder / DIALECT / operation.kind / operation.name / f"{operation.name}.mlir"
     text = str(module_of(operation))
     files.planned_folder(path.parent)
     files.write(path, text)

@@ -121,10 +121,7 @@ def _only(operations: list[Operation], patterns: str | None) -> list[Operation]:
     return found
 
 
-# `iree-tuner suite list`: list kinds of operations and suites, or the operations of a suite.
-
-
-# `iree-tuner suite generate`: write operations as programs.
+# `iree-tuner suite list` and `iree-tuner suite generate`.
 
 
 _DEFAULTS = OperationFlags()
