@@ -153,7 +153,8 @@ class Host:
                     rooms.discard(room)
                     self._leave(room)
                 elif (what := message.get("ask")) is not None:
-                    state = self.doing() if what == "doing" else facts_here()
+                    facts = {PROCESSOR: processor_name(), ARCHITECTURE: architecture()}
+                    state = self.doing() if what == "doing" else versions_here() | facts
                     await reply(f"{what}?", {"reply": pack(write(state))})
                 else:
                     name = message["call"]
@@ -279,11 +280,6 @@ class Host:
             left -= path.stat().st_size
             shutil.rmtree(path.parent, ignore_errors=True)
         return folder
-
-
-def facts_here() -> dict[str, str]:
-    """A worker's description: its versions, its processor and what code this runs."""
-    return versions_here() | {PROCESSOR: processor_name(), ARCHITECTURE: architecture()}
 
 
 def versions_here() -> dict[str, str]:
