@@ -71,11 +71,6 @@ def script_space(script: Script, workload: Workload, context: ir.Context) -> Spa
     return Space(workload, build_constraints(pipeline, fill, context))
 
 
-def own_choice(script: Script) -> Assignment:
-    """Where a search sets out from: the values in the script."""
-    return Assignment.of(script.defaults)
-
-
 class ScriptLandscape:
     """A script's space as strategies see it. Nothing is known about it beforehand, because scripts differ."""
 
@@ -144,7 +139,7 @@ class ScriptChoices:
         return self.space.count()
 
     def strategy(self, name: str, seed: int) -> Strategy:
-        return make_strategy(name, ScriptLandscape(self.space), seed, own_choice(self.script))
+        return make_strategy(name, ScriptLandscape(self.space), seed, Assignment.of(self.script.defaults))
 
     def study(self) -> StudyKey:
         """Of this script, on these dispatches and this device."""
@@ -275,7 +270,8 @@ def search_script(
         raise TunerError(f"no dispatch that the script lowers can be measured alone: {'; '.join(left_out)}")
     records = records or Records(None, stop)
     kind = ScriptChoices(script, subjects, lab, records)
-    search = Search(kind, kind.strategy(strategy, seed), records, first=[own_choice(script)], cap=trials)
+    own = [Assignment.of(script.defaults)]
+    search = Search(kind, kind.strategy(strategy, seed), records, first=own, cap=trials)
 
     def tried(_: Search) -> None:
         best = f", best {1 / search.best.score:.2f}x" if search.best else ""

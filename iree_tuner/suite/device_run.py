@@ -25,7 +25,7 @@ from iree_tuner.errors import TunerError
 from iree_tuner.measure.sampling import turns
 from iree_tuner.measure.statistics import CONFIDENCE_Z, LEAST_PAIRS, Floats, compare_rows
 from iree_tuner.program.source import Program
-from iree_tuner.suite.backends.backend import Backend, BackendError, Conditions, Job
+from iree_tuner.suite.backends.backend import BackendError, Conditions, Contender, Job
 from iree_tuner.suite.backends.iree import (
     BEFORE,
     DEFAULT,
@@ -209,7 +209,7 @@ Known = Collection[tuple[str, str, str]]
 class Entrant:
     """A contender that computes an operation, and the known part of its row."""
 
-    backend: Backend
+    backend: Contender
     row: Row
 
 
@@ -360,7 +360,7 @@ class DeviceRun:
         return replace(row, at=time.time())
 
     def _entrant(
-        self, item: Item, backend: Backend, configuration: str = "", state: State = "ok", message: str = ""
+        self, item: Item, backend: Contender, configuration: str = "", state: State = "ok", message: str = ""
     ) -> Entrant:
         row = row_of(item.operation, self.device, backend.name, configuration, state, message)
         return Entrant(backend, row)
@@ -445,7 +445,7 @@ class DeviceRun:
         return replace(entrant, backend=Iree(entrant.backend.name, programs))
 
 
-def _load(host: BackendHost, slot: str, backend: Backend, job: Job, row: Row, expected: Reference) -> Row:
+def _load(host: BackendHost, slot: str, backend: Contender, job: Job, row: Row, expected: Reference) -> Row:
     try:
         loaded = host.load(backend, job, expected.result, expected.magnitudes, slot)
     except BackendError as error:

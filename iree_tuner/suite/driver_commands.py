@@ -26,7 +26,7 @@ from iree_tuner.program.source import Program
 from iree_tuner.suite.kinds.layer import SPATIAL, ConvolutionLayer
 from iree_tuner.suite.kinds.product import BatchMatmul, Matmul
 from iree_tuner.suite.operation import Operation
-from iree_tuner.suite.programs import module_of_all
+from iree_tuner.suite.programs import module_with
 from iree_tuner.suite.suite_file import distinct
 
 SUFFIX = ".txt"
@@ -86,7 +86,7 @@ def program_of(source: str) -> Program:
     """One program with a function for each operation of a command or a file. Raises as `operations_of`."""
     operations = operations_of(source)
     with new_context():
-        return Program(source, to_bytecode(module_of_all(operations)))
+        return Program(source, to_bytecode(module_with({each.name: each for each in operations})))
 
 
 def _read(text: str) -> list[Operation]:

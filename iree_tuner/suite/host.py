@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from iree_tuner.compiler.worker import Calls
 from iree_tuner.device.data import dtype_of
 from iree_tuner.device.numerics import Agreement, compare
 from iree_tuner.measure.sampling import Batches
-from iree_tuner.suite.backends.backend import Backend, BackendError, Job, Running, first_line
+from iree_tuner.suite.backends.backend import BackendError, Contender, Job, Running, first_line
 from iree_tuner.suite.cores import use_cores
 from iree_tuner.suite.kinds.product import Matmul
 from iree_tuner.suite.operation import CannotError, Operation
@@ -76,7 +76,7 @@ _background_loads: dict[str, Running] = {}
 """By device; a process is of one back end, whose product runs there."""
 
 
-def load_here(backend: Backend, job: Job, expected: str, magnitudes: str, slot: str = "") -> Loaded:
+def load_here(backend: Contender, job: Job, expected: str, magnitudes: str, slot: str = "") -> Loaded:
     """Load and compute an operation in place of the slot's earlier one and of other operations.
 
     One whose result is wrong is not calibrated. For the arguments, see `BackendHost.load`. Raises
@@ -128,7 +128,7 @@ def _drop(slot: str) -> None:
     gc.collect()
 
 
-def _load_background(backend: Backend, job: Job) -> None:
+def _load_background(backend: Contender, job: Job) -> None:
     """A large product of f32 on the job's device. Raises CannotError if the back end multiplies no f32."""
     if job.device in _background_loads:
         return
@@ -203,7 +203,7 @@ class BackendHost:
         self._jobs: dict[str, Job] = {}
 
     def load(
-        self, backend: Backend, job: Job, expected: str = "", magnitudes: str = "", slot: str = ""
+        self, backend: Contender, job: Job, expected: str = "", magnitudes: str = "", slot: str = ""
     ) -> Loaded:
         """Replace the loaded operation by another, and compare its result; drop one with a wrong result.
 
@@ -247,12 +247,6 @@ class BackendHost:
         workers, self._workers = self._workers, None
         if workers is not None:
             workers.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _limit_s(self, job: Job) -> float:
         """Time limit of a call: patience, and the time that a slow library takes, or a few batches."""

@@ -83,9 +83,6 @@ def _tune(told: Connection, program: Program, options: TuningOptions, path: Path
         told.send(lines[0])
 
 
-NOTHING_BETTER = "tuning found nothing better than the default"
-
-
 @dataclass(frozen=True)
 class Tuning:
     """How operations are tuned; the first that is given counts."""
@@ -130,7 +127,7 @@ def tuned_version(
 def _of_spec(path: Path, lab: Lab) -> Build:
     module = load_spec(path, new_context())
     flags = tuple(each for each in read_flags(module) if each not in lab.target.flags)
-    note = "" if flags or pairs(module) else NOTHING_BETTER
+    note = "" if flags or pairs(module) else "tuning found nothing better than the default"
     return Build(TUNED, flags, to_bytecode(module), note=note)
 
 

@@ -119,15 +119,11 @@ FUNCTION = "main"
 
 def module_of(operation: Operation, context: ir.Context | None = None) -> ir.Module:
     """`main`, of the inputs in their order, verified; in a context of its own by default."""
-    return _module({FUNCTION: operation}, context)
+    return module_with({FUNCTION: operation}, context)
 
 
-def module_of_all(operations: Sequence[Operation], context: ir.Context | None = None) -> ir.Module:
-    """The same with a function for each of several operations, under its name."""
-    return _module({each.name: each for each in operations}, context)
-
-
-def _module(operations: Mapping[str, Operation], context: ir.Context | None) -> ir.Module:
+def module_with(operations: Mapping[str, Operation], context: ir.Context | None = None) -> ir.Module:
+    """The same with a function for each of several operations, by its name."""
     with context or new_context(), ir.Location.unknown():
         module = ir.Module.create()
         for name, operation in operations.items():

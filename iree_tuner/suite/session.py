@@ -89,8 +89,10 @@ class _Session:
         self._watch.planned(len(plan.items))
         with self._stop:
             self._measure(devices)
-        if not self._stop.requested:
-            self._tell_lost(devices)
+        for each in () if self._stop.requested else self._left:  # no device is left for them
+            why = "no device responds any more"
+            row = row_of(each.operation, devices[-1], DEFAULT, "default", "lost", why)
+            self._add(replace(row, at=time.time()))
         return read_results(plan.folder)
 
     def _measure(self, devices: Sequence[Device]) -> None:
@@ -224,13 +226,6 @@ class _Session:
             self._folder.add(row)
             self._rows.add(row.key[:3])
             self._watch.measured(row)
-
-    def _tell_lost(self, devices: Sequence[Device]) -> None:
-        """Add rows for operations that no device is left for."""
-        for each in self._left:
-            why = "no device responds any more"
-            row = row_of(each.operation, devices[-1], DEFAULT, "default", "lost", why)
-            self._add(replace(row, at=time.time()))
 
 
 def _given_rooflines(path: Path | None) -> dict[str, Roofline]:

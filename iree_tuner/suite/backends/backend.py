@@ -73,22 +73,27 @@ class Running(Protocol):
         ...
 
 
-class Backend(Protocol):
-    """A library that computes operations. An instance is a frozen dataclass: it is pickled.
-
-    `missing` and `refuses` are asked in the coordinator, which imports none of the libraries; `load` in a
-    process of the back end's own.
-    """
+class Contender(Protocol):
+    """A way to compute operations. An instance is a frozen dataclass: it is pickled."""
 
     @property
     def name(self) -> str:
         """As flags and rows have it: numpy, torch, onnxruntime."""
         ...
 
-    @property
-    def title(self) -> str:
-        """As pages have it: PyTorch, ONNX Runtime."""
+    def load(self, job: Job) -> Running:
+        """Load an operation, in a process of its own.
+
+        Raises CannotError if it cannot do the operation.
+        """
         ...
+
+
+class Backend(Contender, Protocol):
+    """A library that computes operations.
+
+    `missing` and `refuses` are asked in the coordinator, which imports none of the libraries.
+    """
 
     def missing(self, device: str) -> str:
         """Why it cannot be used on a device, and what to install; empty when it can. Imports none of it."""
@@ -100,13 +105,6 @@ class Backend(Protocol):
 
     def refuses(self, operation: Operation, device: str) -> str:
         """Why it cannot do an operation, where that is known without trying; empty when it may."""
-        ...
-
-    def load(self, job: Job) -> Running:
-        """Load an operation, in the process of the back end.
-
-        Raises CannotError if it cannot do the operation.
-        """
         ...
 
 
@@ -159,11 +157,6 @@ def _made(entry: EntryPoint) -> Backend:
 
 
 _EXTRA = "pip install 'iree-tuner[compare]'"
-
-
-def is_cuda(device: str) -> bool:
-    """Whether a device URI names a GPU of CUDA's, as libraries know them."""
-    return driver_of(device) == "cuda"
 
 
 def is_gpu(device: str) -> bool:

@@ -31,12 +31,11 @@ class Jax(TriedBackend):
     """JAX's `jit`."""
 
     name: str = "jax"
-    title: str = "JAX"
 
     def missing(self, device: str) -> str:
         if not on_host(device) and not is_gpu(device):
-            return f"iree-tuner runs {self.title} only on CPUs, CUDA and ROCm"
-        return lacks(self.title, ("jax", "jaxlib"))
+            return "iree-tuner runs JAX only on CPUs, CUDA and ROCm"
+        return lacks("JAX", ("jax", "jaxlib"))
 
     def version(self) -> str:
         return versions("jax")

@@ -30,7 +30,6 @@ class Numpy:
     """NumPy on the host; only products use more than one core, as many as its BLAS takes."""
 
     name: str = "numpy"
-    title: str = "NumPy"
 
     def missing(self, device: str) -> str:
         return "" if on_host(device) else "NumPy runs only on CPUs"

@@ -17,13 +17,13 @@ from iree_tuner.suite.backends.backend import (
     copies_of,
     device_number,
     first_line,
-    is_cuda,
     lacks,
     versions,
 )
 from iree_tuner.suite.operation import CannotError
 from iree_tuner.suite.tensors import Array
 from iree_tuner.targets import on_host
+from iree_tuner.targets.registry import driver_of
 
 Bound = tuple[Any, list[Any]]
 """Where a session finds its inputs and puts its result, and the values, which have to be kept."""
@@ -34,12 +34,11 @@ class OnnxRuntime(TriedBackend):
     """ONNX Runtime on the host, or on a GPU of NVIDIA's with the package onnxruntime-gpu."""
 
     name: str = "onnxruntime"
-    title: str = "ONNX Runtime"
 
     def missing(self, device: str) -> str:
-        if not on_host(device) and not is_cuda(device):
-            return f"iree-tuner runs {self.title} only on CPUs and CUDA"
-        return lacks(self.title, ("onnx", "onnxruntime"))
+        if not on_host(device) and driver_of(device) != "cuda":
+            return "iree-tuner runs ONNX Runtime only on CPUs and CUDA"
+        return lacks("ONNX Runtime", ("onnx", "onnxruntime"))
 
     def version(self) -> str:
         return versions("onnxruntime", "onnxruntime-gpu")

@@ -13,7 +13,6 @@ from pathlib import Path
 import iree.runtime as rt
 
 from iree_tuner.compiler.context import to_bytecode
-from iree_tuner.compiler.versions import installed
 from iree_tuner.device.data import stored
 from iree_tuner.device.memory import LoadedDispatch, Memory, hal_type, push, read_back, uploaded
 from iree_tuner.errors import TunerError
@@ -27,7 +26,7 @@ from iree_tuner.space.joint import named
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.spec.io import embed_bytes
-from iree_tuner.suite.backends.backend import Job, LoadedCalls, TriedBackend
+from iree_tuner.suite.backends.backend import Job, LoadedCalls
 from iree_tuner.suite.operation import CannotError
 from iree_tuner.suite.programs import Programs, load_programs, save_programs
 from iree_tuner.suite.suite_file import Patterns, is_found, patterns_of
@@ -46,26 +45,14 @@ DEFAULT, TUNED, BEFORE = "iree", "iree-tuned", "iree-before"
 """Names of back ends: as the compiler makes it, tuned, and as an earlier run's compiler made it."""
 
 _streams = itertools.count()
-_TITLES = {DEFAULT: "IREE", TUNED: "IREE, tuned", BEFORE: "IREE, earlier run"}
 
 
 @dataclass(frozen=True)
-class Iree(TriedBackend):
-    """A compiled operation."""
+class Iree:
+    """A compiled operation: a `Contender`."""
 
     name: str = DEFAULT  # `DEFAULT`, `TUNED`, `BEFORE`
     programs: Programs | None = None  # its code; None where it did not compile
-
-    @property
-    def title(self) -> str:
-        return _TITLES.get(self.name, self.name)
-
-    def missing(self, device: str) -> str:
-        """Nothing. A missing device is found when it is opened."""
-        return ""
-
-    def version(self) -> str:
-        return installed()["iree-base-compiler"] or ""
 
     def load(self, job: Job) -> IreeRunning:
         """Load an operation. Raises CannotError where it does not load."""
@@ -89,6 +76,7 @@ class IreeRunning:
     def __init__(self, job: Job, programs: Programs) -> None:
         self._job = job
         self._whole = _whole(job, programs.program)
+        self.note = programs.note
         self._parts: list[tuple[LoadedDispatch, int]] = []
         if job.conditions.timing == "device":
             for part in programs.parts:

@@ -335,26 +335,13 @@ def torch_reference(operation: Operation, inputs: Sequence[Array]) -> Array:
     torch.backends.cudnn.allow_tf32 = False
     tensors = [each.to(device).to(wide) for each in _tensors_of(operation, inputs)]
     with torch.inference_mode():
-        found = operation.compute(_Wide(wide), tensors)
+        found = operation.compute(_Exact(), tensors)
     kind = operation.result.element_type if integers else {torch.float64: "f64"}.get(wide, "f32")
     return array_of(found.contiguous(), kind)
 
 
-class _Wide(TorchPrimitives):
-    """Primitives that leave floating numbers as precise as they are."""
-
-    def __init__(self, wide: Any) -> None:  # noqa: ANN401
-        super().__init__()
-        self._wide = wide
+class _Exact(TorchPrimitives):
+    """In the precision of its inputs; only integers are rounded."""
 
     def cast(self, x: Tensor, element_type: str) -> Tensor:
         return x if element_type[0] in _FLOATS else super().cast(x, element_type)
-
-    def matmul(self, a: Tensor, b: Tensor, element_type: str) -> Tensor:
-        return torch.matmul(a, b)
-
-    def layer(self, layer: ConvLayer, lhs: Tensor, rhs: Tensor, element_type: str) -> Tensor:
-        return super().layer(layer, lhs, rhs, "f64")
-
-    def reduce(self, kind: Reduction, x: Tensor, axes: Sequence[int], element_type: str) -> Tensor:
-        return super().reduce(kind, x, axes, "f64" if self._wide == torch.float64 else "f32")

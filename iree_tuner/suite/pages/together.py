@@ -63,7 +63,8 @@ def together(results: Sequence[Results]) -> Together:
                 rooflines.setdefault(label, _roofline(each.facts.rooflines[uri], label))
     found = tuple(rows.values())
     if len(results) > 1:
-        found = tuple(_normalized(row, rooflines.get(found[0].device)) for row in found)
+        first = rooflines.get(found[0].device)
+        found = tuple(replace(row, normalized_us=_normalized_us(row, first)) for row in found)
     return Together(tuple(each.facts for each in results), found, rooflines, _notes(results, doubled))
 
 
@@ -98,12 +99,11 @@ def _roofline(data: Mapping[str, object], device: str) -> Roofline:
         raise TunerError(f"not a roofline: {error}", location=device) from None
 
 
-def _normalized(row: Row, first: Roofline | None) -> Row:
-    """Normalized to the first device of all runs."""
+def _normalized_us(row: Row, first: Roofline | None) -> float | None:
+    """Of the first device of all runs."""
     if first is None or not row.roofline_share:
-        return replace(row, normalized_us=None)
-    least_us = first.attainable_us(row.flops, row.bytes, row.compute_type)
-    return replace(row, normalized_us=least_us / row.roofline_share or None)
+        return None
+    return first.attainable_us(row.flops, row.bytes, row.compute_type) / row.roofline_share or None
 
 
 def _notes(results: Sequence[Results], doubled: int) -> tuple[str, ...]:

@@ -197,17 +197,13 @@ def _kind(operations: Sequence[_Operation]) -> str:
     """The kind of the most expensive of operations that run as one."""
     lines = dict(operations)
     if "convolution" in lines:
-        return _kind_of_convolution(lines["convolution"])
+        groups, kernel = _GROUPS.search(lines["convolution"]), _KERNEL.search(lines["convolution"])
+        if groups is not None and int(groups[1]) > 1:
+            return DEPTHWISE
+        return POINTWISE if kernel is None or set(kernel[1].split("x")) == {"1"} else CONVOLUTION
     product = lines.get("dot") or lines.get("custom-call", "")
     if "dot" in lines or re.search(r"custom_call_target=\"[^\"]*(?:matmul|gemm|dot|conv)", product):
         return POINTWISE if _CONVOLVED in product else PRODUCT
     if _REDUCING & lines.keys():
         return REDUCTION
     return COPY if _COPYING & lines.keys() and not lines.keys() - _COPYING - _NO_WORK else ELEMENTWISE
-
-
-def _kind_of_convolution(line: str) -> str:
-    groups, kernel = _GROUPS.search(line), _KERNEL.search(line)
-    if groups is not None and int(groups[1]) > 1:
-        return DEPTHWISE
-    return POINTWISE if kernel is None or set(kernel[1].split("x")) == {"1"} else CONVOLUTION

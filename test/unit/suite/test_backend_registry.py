@@ -30,7 +30,7 @@ def test_what_is_installed_is_found():
     found = backend.backends()
     assert set(HERE) <= set(found)
     assert list(found) == sorted(found)
-    assert all(each.name == name and each.title for name, each in found.items())
+    assert all(each.name == name for name, each in found.items())
     assert backend.backend("numpy") is found["numpy"]
 
 
