@@ -299,7 +299,7 @@ class DeviceRun:
         expected = Reference()
         if self._references is not None:
             expected = self._references.expected(operation, inputs, scratch)
-        rows = [self._with_reference(operation, each.row, expected.problem) for each in entrants]
+        rows = [each.row for each in entrants]
         launches: list[dict[int, Floats]] = []
         try:
             for count in range(1, _MOST_TIMES * self.plan.launches + 1):
@@ -312,13 +312,6 @@ class DeviceRun:
             for path in inputs:
                 Path(path).unlink(missing_ok=True)
         return [self._finished(row) for row in judged(rows, launches) if row.backend != BEFORE]
-
-    def _with_reference(self, operation: Operation, row: Row, problem: str) -> Row:
-        if row.state != "ok" or self._references is None:
-            return row
-        if problem:
-            return replace(row, message="; ".join(filter(None, (row.message, problem))))
-        return replace(row, reference=self._references.who(operation))
 
     def _launch(
         self, job: Job, entrants: Sequence[Entrant], rows: list[Row], expected: Reference
@@ -450,8 +443,8 @@ def _load(host: BackendHost, slot: str, backend: Contender, job: Job, row: Row, 
         loaded = host.load(backend, job, expected.result, expected.magnitudes, slot)
     except BackendError as error:
         return replace(row, state=error.state, message=error.message)
-    message = "; ".join(filter(None, (row.message, loaded.note)))
-    row = replace(row, message="; ".join(dict.fromkeys(message.split("; "))))
+    told = "; ".join(filter(None, (row.message, expected.problem, loaded.note)))
+    row = replace(row, message="; ".join(dict.fromkeys(told.split("; "))), reference=expected.library)
     agreement = loaded.agreement
     if agreement is None:
         return row

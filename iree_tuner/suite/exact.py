@@ -83,7 +83,8 @@ class Reference:
 
     result: str = ""  # .npy; empty for none
     magnitudes: str = ""  # the same for the inputs' absolute values
-    problem: str = ""
+    library: str = ""  # that computed it
+    problem: str = ""  # why there is none
 
 
 class References:
@@ -98,12 +99,6 @@ class References:
         self._workers = Workers(1, memory_bytes=None)
         self._known: dict[Operation, Reference] = {}
 
-    def who(self, operation: Operation) -> str:
-        """The library that computes it."""
-        if self._library is not None:
-            return self._library
-        return TORCH if operation.flops > _LONG_FLOPS and find_spec("torch") else NUMPY
-
     def expected(self, operation: Operation, inputs: tuple[str, ...], folder: Path) -> Reference:
         """The right result, of its type or a more precise one; or why it is missing.
 
@@ -113,12 +108,13 @@ class References:
             return self._known[operation]
         self._forget()
         paths = [str(folder / f"{operation.name}.{what}.npy") for what in ("expected", "magnitudes")]
-        library = self.who(operation)
+        usual = TORCH if operation.flops > _LONG_FLOPS and find_spec("torch") else NUMPY
+        library = self._library or usual
         try:
             self._workers.call(expected_here, operation, inputs, *paths, library, timeout_s=_TIMEOUT_S)
         except (WorkerError, CannotError, MemoryError) as error:
             return Reference(problem=f"not verified: {library} failed: {error}")
-        self._known[operation] = Reference(*map(SentPath, paths))
+        self._known[operation] = Reference(*map(SentPath, paths), library=library)
         return self._known[operation]
 
     def close(self) -> None:

@@ -156,9 +156,6 @@ class TensorType:
     def bytes(self) -> float:
         return math.prod(self.shape) * ElementType.named(self.element_type).bits / 8
 
-    def __str__(self) -> str:
-        return "x".join(map(str, (*self.shape, self.element_type)))
-
 
 @dataclass(frozen=True, kw_only=True)
 class Operation(ABC):
