@@ -72,9 +72,12 @@ class Epilogue:
         places = {1: (self.channel,), len(every): every}
         operands = [(sums, every), *((each, places[len(shape_of(each))]) for each in extras)]
 
-        def body(*elements: ir.Value) -> ir.Value:
-            x, *others = (tensors.converted(each, work) for each in elements)
-            return tensors.converted(chained(self._functions, x, others, tensors.unary, tensors.binary), out)
+        def added(kind: str, x: ir.Value, other: ir.Value) -> ir.Value:
+            return tensors.binary(kind, x, tensors.converted(other, work))
+
+        def body(x: ir.Value, *others: ir.Value) -> ir.Value:
+            x = chained(self._functions, tensors.converted(x, work), others, tensors.unary, added)
+            return tensors.converted(x, out)
 
         return elementwise(operands, self.result, body)
 

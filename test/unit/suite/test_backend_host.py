@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import time
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -89,7 +90,7 @@ def started(forked_workers, monkeypatch):
 @pytest.fixture(scope="module")
 def shared():
     """A host that goes on from test to test, each of which leaves it with a process that works."""
-    with OneBackend(Fake()) as found:
+    with closing(OneBackend(Fake())) as found:
         yield found
 
 
