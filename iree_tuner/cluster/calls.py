@@ -114,19 +114,15 @@ class ClusterCalls(Calls):
         asyncio.run_coroutine_threadsafe(self._make(call, name, parcel, here), self._cluster.loop)
         return future
 
-    def note(self, call: Call, seconds: float) -> None:
-        """Record a call that ends now, after this many seconds."""
+    def _record(self, what: str, seconds: float) -> None:
+        """Record a call that ends now, after this many seconds, in the first row that is free."""
         end = time.monotonic()
+        begin = end - seconds
         with self._lock:
-            self._spans.append(WorkSpan(self._lane(end - seconds, end), call.what, end - seconds, end))
-
-    def _lane(self, begin: float, end: float) -> int:
-        for number, until in enumerate(self._lanes):
-            if until <= begin:
-                self._lanes[number] = end
-                return number
-        self._lanes.append(end)
-        return len(self._lanes) - 1
+            free = (number for number, until in enumerate(self._lanes) if until <= begin)
+            lane = next(free, len(self._lanes))
+            self._lanes[lane : lane + 1] = [end]
+            self._spans.append(WorkSpan(lane, what, begin, end))
 
     def begun(self) -> Sequence[Future[Any]]:
         with self._lock:
@@ -174,7 +170,7 @@ class ClusterCalls(Calls):
                     continue
                 except _NoFitWorkerError:
                     assert here is not None, "else calls end as they end there"
-                    _follow(call, here())
+                    await _follow(call, here())
                     return
                 lost += 1
                 await asyncio.sleep(_LOOK_S)
@@ -265,7 +261,7 @@ class ClusterCalls(Calls):
         for digest in attached:
             line.holds(digest)
             self._cluster.hold(digest, line.address)
-        self.note(call, seconds)
+        self._record(call.what, seconds)
         match kind:
             case "value":
                 call.end(value)
@@ -279,16 +275,12 @@ class ClusterCalls(Calls):
                 call.end(error=WorkerError(Lost(str(value))))
 
 
-def _follow(call: Call, made: Future[Any]) -> None:
+async def _follow(call: Call, made: Future[Any]) -> None:
     """End a call like another one that is made in its place."""
-
-    def end(_: Future[Any]) -> None:
-        if made.cancelled():
-            call.drop()
-        elif (error := made.exception()) is not None:
-            call.end(error=error)
-        else:
-            call.end(made.result())
-
-    made.add_done_callback(end)
     call.future.add_done_callback(lambda each: each.cancelled() and made.cancel())
+    try:
+        call.end(await asyncio.wrap_future(made))
+    except asyncio.CancelledError:
+        call.drop()
+    except Exception as error:
+        call.end(error=error)

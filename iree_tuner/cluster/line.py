@@ -80,7 +80,7 @@ class _Pickler(pickle.Pickler):
     def persistent_id(self, obj: object) -> tuple[str, ...] | None:
         """The reference to an attachment: its kind and its name, and a file's own name."""
         if type(obj) is bytes and len(obj) >= LARGE:
-            digest = digest_of(obj)
+            digest = hashlib.sha256(obj).hexdigest()
             self._parcel.attached[digest] = lambda: obj
             return _BYTES, digest
         if isinstance(obj, SentPath):
@@ -177,11 +177,6 @@ def unpack(reply: bytes) -> tuple[bytes, dict[str, bytes]]:
             return data, cast(dict[str, bytes], attached)
         case _:
             raise UntypedError("a worker's reply is malformed")
-
-
-def digest_of(data: bytes) -> str:
-    """The name of an attachment."""
-    return hashlib.sha256(data).hexdigest()
 
 
 @lru_cache(maxsize=256)

@@ -153,7 +153,8 @@ class Host:
                     rooms.discard(room)
                     self._leave(room)
                 elif (what := message.get("ask")) is not None:
-                    state = self.doing() if what == "doing" else facts_here()
+                    facts = {PROCESSOR: processor_name(), ARCHITECTURE: architecture()}
+                    state = self.doing() if what == "doing" else versions_here() | facts
                     await reply(f"{what}?", {"reply": pack(write(state))})
                 else:
                     name = message["call"]
@@ -200,9 +201,12 @@ class Host:
         known = {each: inside.get(each) or self._store.get(each) for each in message["attached"]}
         if missing := [each for each, data in known.items() if data is None]:
             return {"missing": missing}
-        self._doing[name] = message["place"], time.time()
+        place, room = message["place"], message["room"]
+        self._doing[name] = place, time.time()
         try:
-            return {"reply": await self._make(message, cast("dict[str, bytes]", known))}
+            free = place in (COMPILE, LOAD)  # a device does one thing at a time, for all callers
+            async with nullcontext() if free else self._turns.setdefault(place, Turns()).turn(room):
+                return {"reply": await self._make(message, known, self._pool(place, room))}
         finally:
             self._doing.pop(name, None)
 
@@ -215,19 +219,12 @@ class Host:
                 for digest, data in (await peer.iree_tuner_bytes(digests=wanted)).items():
                     self._store.put(digest, data)
 
-    async def _make(self, message: Mapping[str, Any], known: dict[str, bytes]) -> bytes:
-        place, room = message["place"], message["room"]
-        free = place in (COMPILE, LOAD)  # a device does one thing at a time, for all callers
-        async with nullcontext() if free else self._turns.setdefault(place, Turns()).turn(room):
-            return await self._made(message, known, self._pool(place, room))
-
-    async def _made(self, message: Mapping[str, Any], known: dict[str, bytes], pool: Workers) -> bytes:
+    async def _make(self, message: Mapping[str, Any], known: Mapping[str, Any], pool: Workers) -> bytes:
         begun = time.time()
         own = Path(tempfile.mkdtemp(dir=self._folder)) if message["written"] else self._folder
         files = self._files() if message["files"] else self._folder
         try:
             function, args, kwargs = read_call(message["data"], known, files, own)
-            del known
             future = pool.submit(function, *args, timeout_s=message["timeout_s"], **kwargs)
             ended: tuple[str, object] = "value", await asyncio.wrap_future(future)
         except WorkerError as error:
@@ -279,11 +276,6 @@ class Host:
             left -= path.stat().st_size
             shutil.rmtree(path.parent, ignore_errors=True)
         return folder
-
-
-def facts_here() -> dict[str, str]:
-    """A worker's description: its versions, its processor and what code this runs."""
-    return versions_here() | {PROCESSOR: processor_name(), ARCHITECTURE: architecture()}
 
 
 def versions_here() -> dict[str, str]:

@@ -165,16 +165,13 @@ def _context_for(text: str) -> ir.Context:
     return _new_context() if "dialect_resources" in text else _kept_context()
 
 
-@lru_cache(maxsize=1)
-def _kept_context() -> ir.Context:
-    return _new_context()
-
-
 def _new_context() -> ir.Context:
     context = new_context()
     context.enable_multithreading(False)  # docs/upstream/verify_deadlock.md
     return context
 
+
+_kept_context = lru_cache(maxsize=1)(_new_context)
 
 _PLACE = "{}"
 """Stands for the candidate's path in a command."""
@@ -381,26 +378,24 @@ class Reducer:
 
     def _shown(self, program: Program) -> Candidate:
         start = self._lab.printed(program)
-        suffix = ".mlirbc" if program.is_bytecode else ".mlir"
-        (answer,) = self._lab.judged([program.data], suffix)
-        self._judged += 1
-        if not answer.shows:
-            raise _refusal(program, answer, "the input does not trigger the defect")
-        content = start.text.encode()
-        if content != program.data:
-            (answer,) = self._lab.judged([content])
+        asked = [(program.data, ".mlirbc" if program.is_bytecode else ".mlir", "")]
+        if (content := start.text.encode()) != program.data:
+            asked.append((content, ".mlir", " after it is printed and parsed"))
+        for content, suffix, when in asked:
+            (answer,) = self._lab.judged([content], suffix)
             self._judged += 1
             if not answer.shows:
-                what = "the input does not trigger the defect after it is printed and parsed"
-                raise _refusal(program, answer, what)
+                raise _refusal(program, answer, f"the input does not trigger the defect{when}")
         return start
 
     def _step(self, step: int) -> bool:
         """Make the edits of a step that keep the defect. Returns whether there were any."""
         before = self._base()
         if STEPS[step].alone:
-            while self._first(step, self._base(), self._singles(step)) is not None:
-                continue
+            while True:
+                count = self._lab.count(self._base(), step)
+                if self._first(step, self._base(), (frozenset({edit}) for edit in range(count))) is None:
+                    break
         else:
             ddmin(self._lab.count(before, step), lambda sets: self._first(step, before, sets))
         return self._base() != before
@@ -408,9 +403,6 @@ class Reducer:
     def _base(self) -> str:
         assert self.smallest is not None, "steps come after the input was judged"
         return self.smallest.text
-
-    def _singles(self, step: int) -> Iterator[frozenset[int]]:
-        return (frozenset({edit}) for edit in range(self._lab.count(self._base(), step)))
 
     def _first(self, step: int, base: str, sets: Iterator[frozenset[int]]) -> int | None:
         """The first set of edits whose candidate shows the defect, which becomes the smallest."""

@@ -224,26 +224,19 @@ def stages_of(program: Program, target: Target, script: Script, workers: Workers
 
 
 def _stages_here(data: bytes, name: str, target: Target, script: bytes) -> tuple[ScriptStage, ...]:
+    """The stages of the functions that the script changes. Runs in workers."""
     session, module = _prepared(data, name, target)
-    found: list[ScriptStage] = []
-    for number in range(len(functions_of(module))):
-        found += _stages_of(module, number, session, script)
-    return tuple(found)
-
-
-def _stages_of(program: ir.Module, number: int, session: CompilerSession, script: bytes) -> list[ScriptStage]:
-    """The stages of one function; empty if the script does not change it."""
     whole = session.parse(script)
     names = [symbols_in(op)[0] for op in _includes(whole)]
-    before = str(functions_of(program)[number])
-    function = symbol_of(functions_of(program)[number])
-    found = [ScriptStage(function, "input", before)]
-    for count, name in enumerate(names, 1):
-        copy = session.parse(program.operation.get_asm(enable_debug_info=True))
-        function_op = functions_of(copy)[number]
-        apply(function_op, _cut(session.parse(script), count))
-        found.append(ScriptStage(function, name, str(functions_of(copy)[number])))
-    return found if found[-1].text != before else []
+    every: list[ScriptStage] = []
+    for number, function in enumerate(functions_of(module)):
+        found = [ScriptStage(symbol_of(function), "input", str(function))]
+        for count, stage in enumerate(names, 1):
+            copy = session.parse(module.operation.get_asm(enable_debug_info=True))
+            apply(functions_of(copy)[number], _cut(session.parse(script), count))
+            found.append(ScriptStage(symbol_of(function), stage, str(functions_of(copy)[number])))
+        every += found if found[-1].text != found[0].text else []
+    return tuple(every)
 
 
 def _includes(script: ir.Module) -> list[ir.Operation]:

@@ -71,11 +71,6 @@ def script_space(script: Script, workload: Workload, context: ir.Context) -> Spa
     return Space(workload, build_constraints(pipeline, fill, context))
 
 
-def own_choice(script: Script) -> Assignment:
-    """Where a search sets out from: the values in the script."""
-    return Assignment.of(script.defaults)
-
-
 class ScriptLandscape:
     """A script's space as strategies see it. Nothing is known about it beforehand, because scripts differ."""
 
@@ -110,12 +105,13 @@ class Subject:
     calls: int  # how often the program calls it
     bench: Bench  # its harness and default
     default_us: float  # time of the compiler's own code
+    workload: Workload
 
 
 class ScriptChoices:
     """The choices of a script's knobs: a `CandidateKind`.
 
-    The script, with one knob at least, lowers the subjects; `workload` is that of one of them.
+    The script, with one knob at least, lowers the subjects. The study is one of the first's workload.
     """
 
     own_digest = ""  # no choice is the compiler's code
@@ -123,10 +119,9 @@ class ScriptChoices:
     wrong = ""
     over = ""
 
-    def __init__(
-        self, script: Script, subjects: Sequence[Subject], workload: Workload, lab: Lab, records: Records
-    ) -> None:
+    def __init__(self, script: Script, subjects: Sequence[Subject], lab: Lab, records: Records) -> None:
         self.name = script.name
+        workload = subjects[0].workload
         self.workload = workload.key
         self.bench = JointBench.of([each.bench for each in subjects], [each.calls for each in subjects])
         self.default = Built("ok", self.bench.default)
@@ -144,7 +139,7 @@ class ScriptChoices:
         return self.space.count()
 
     def strategy(self, name: str, seed: int) -> Strategy:
-        return make_strategy(name, ScriptLandscape(self.space), seed, own_choice(self.script))
+        return make_strategy(name, ScriptLandscape(self.space), seed, Assignment.of(self.script.defaults))
 
     def study(self) -> StudyKey:
         """Of this script, on these dispatches and this device."""
@@ -228,9 +223,8 @@ class ScriptSearch:
     subjects: tuple[Subject, ...]  # the dispatches that were timed
     # all choices, in the order in which they ended; the script's own is among the first
     trials: tuple[Trial, ...]
-    ranked: tuple[
-        Trial, ...
-    ]  # a few that are correct on several seeds, in the order of a comparison in turns
+    # a few that are correct on several seeds, in the order of a comparison in turns
+    ranked: tuple[Trial, ...]
     members: int  # how many choices there are
     # dispatches that the script lowers and that cannot be timed alone, with the reason
     left_out: tuple[str, ...] = ()
@@ -265,12 +259,19 @@ def search_script(
     """
     if not script.knobs:
         raise TunerError("the script has no knobs to search", location=script.path)
-    subjects, left_out, dispatch = _subjects(program, lowered, lab)
-    if dispatch is None or dispatch.workload is None:
+    every = extract(program, lab.target, lab.compilers).dispatches
+    lowers = [dispatch for dispatch in every if dispatch.name in lowered]
+    made = play(lab, [subject_of(each, lab) for each in lowers])
+    subjects = tuple(each for each in made if isinstance(each, Subject))
+    left_out = tuple(
+        f"{each.name}: {why}" for each, why in zip(lowers, made, strict=True) if isinstance(why, str)
+    )
+    if not subjects:
         raise TunerError(f"no dispatch that the script lowers can be measured alone: {'; '.join(left_out)}")
     records = records or Records(None, stop)
-    kind = ScriptChoices(script, subjects, dispatch.workload, lab, records)
-    search = Search(kind, kind.strategy(strategy, seed), records, first=[own_choice(script)], cap=trials)
+    kind = ScriptChoices(script, subjects, lab, records)
+    own = [Assignment.of(script.defaults)]
+    search = Search(kind, kind.strategy(strategy, seed), records, first=own, cap=trials)
 
     def tried(_: Search) -> None:
         best = f", best {1 / search.best.score:.2f}x" if search.best else ""
@@ -286,24 +287,6 @@ def search_script(
     return ScriptSearch(subjects, tuple(search.trials), tuple(ranked), kind.size, left_out)
 
 
-def _subjects(
-    program: Program, lowered: Sequence[str], lab: Lab
-) -> tuple[tuple[Subject, ...], tuple[str, ...], Dispatch | None]:
-    """Dispatches to time; dispatches that cannot be, with the reason; and one with a workload."""
-    subjects: list[Subject] = []
-    left_out: list[str] = []
-    one: Dispatch | None = None
-    every = extract(program, lab.target, lab.compilers).dispatches
-    lowers = [dispatch for dispatch in every if dispatch.name in lowered]
-    for dispatch, made in zip(lowers, play(lab, [subject_of(each, lab) for each in lowers]), strict=True):
-        if isinstance(made, Subject):
-            subjects.append(made)
-            one = one or dispatch
-        else:
-            left_out.append(f"{dispatch.name}: {made}")
-    return tuple(subjects), tuple(left_out), one
-
-
 def subject_of(dispatch: Dispatch, lab: Lab) -> Jobs[Subject | str]:
     """A dispatch with its default, timed; or why it cannot be measured alone."""
     bench = yield from bench_of(dispatch, lab)
@@ -312,4 +295,5 @@ def subject_of(dispatch: Dispatch, lab: Lab) -> Jobs[Subject | str]:
     timed, bench = yield from time_default(bench, lab)
     if timed.outcome != "ok":
         return why_it_fails(timed)
-    return Subject(dispatch.name, dispatch.calls.count, bench, min(timed.samples_us))
+    assert dispatch.workload is not None, "it has a bench"
+    return Subject(dispatch.name, dispatch.calls.count, bench, min(timed.samples_us), dispatch.workload)

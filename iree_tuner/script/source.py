@@ -50,9 +50,7 @@ class FoundScripts(Found):
         for script, each in self.lowered:
             subject = subjects[each.name]
             if isinstance(subject, Subject):
-                assert each.workload is not None, "it is one of those with a workload"
-                alone = [replace(subject, calls=1)]
-                kinds.append(ScriptChoices(script, alone, each.workload, lab, run.records))
+                kinds.append(ScriptChoices(script, [replace(subject, calls=1)], lab, run.records))
             else:
                 notes.append(f"{script.name} was not tried on {each.name}: {subject}")
         return replace(self, kinds=tuple(kinds), notes=tuple(notes))
@@ -67,7 +65,11 @@ class FoundScripts(Found):
     def versions(self, run: Run, tuned: Tuned, bases: Sequence[ProgramVersion]) -> Sequence[ProgramVersion]:
         """The tuned program with the scripts that win alone, also over the best configuration."""
         found = [change for result in tuned.results if (change := _winner(result)) is not None]
-        return [_with(tuned.version, found, "scripts")] if found else []
+        base, lowered = tuned.version, {workload.key for workload, _ in map(_made, found)}
+        # Without the entries of their workloads, because a dispatch is lowered once.
+        entries = tuple(each for each in base.entries if each.workload.key not in lowered)
+        changes, what = (*base.changes, *found), f"{base.what} and scripts"
+        return [replace(base, what=what, entries=entries, changes=changes)] if found else []
 
     def without(self, version: ProgramVersion, wrong: Collection[str] | None) -> ProgramVersion | None:
         mine = [each for each in version.changes if each.source == Scripts.name]
@@ -76,15 +78,6 @@ class FoundScripts(Found):
             return None
         others = tuple(each for each in version.changes if each.source != Scripts.name)
         return replace(version, what=f"{version.what} that are right", changes=(*others, *right))
-
-
-def _with(base: ProgramVersion, changes: Sequence[Change], what: str) -> ProgramVersion:
-    """A version with scripts, without the entries of their workloads: a dispatch is lowered once."""
-    lowered = {workload.key for workload, _ in map(_made, changes)}
-    entries = tuple(each for each in base.entries if each.workload.key not in lowered)
-    return replace(
-        base, what=f"{base.what} and {what}", entries=entries, changes=(*base.changes, *changes)
-    )  # fmt: skip
 
 
 def _winner(result: WorkloadResult) -> Change | None:

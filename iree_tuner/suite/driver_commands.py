@@ -23,10 +23,10 @@ from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import read_text
 from iree_tuner.program.source import Program
-from iree_tuner.suite.kinds.layer import ConvolutionLayer
+from iree_tuner.suite.kinds.layer import SPATIAL, ConvolutionLayer
 from iree_tuner.suite.kinds.product import BatchMatmul, Matmul
 from iree_tuner.suite.operation import Operation
-from iree_tuner.suite.programs import module_of_all
+from iree_tuner.suite.programs import module_with
 from iree_tuner.suite.suite_file import distinct
 
 SUFFIX = ".txt"
@@ -39,7 +39,6 @@ _VERBS = (*_CONVOLUTIONS, *_PRODUCTS, "matmul")
 _KNOWN = ", ".join(_VERBS)
 _UNREAD = re.compile(r"(conv|gemm|layernorm|batchnorm|bnorm|pool|softmax|activ|reduce|t5layernorm)\w*")
 _DIRECTIONS = {1: "forward", 2: "data", 4: "weights"}
-_SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 _WORDS_OF_RUNS = (  # with a value: of drivers, not of operations
     "-t", "--time", "-i", "--iter", "-V", "--verify", "-w", "--wall", "-s", "--search", "-S", "--solution",
     "-P", "--printconv", "-o", "--dump_output", "-D", "--device", "-C", "--verification_cache",
@@ -87,7 +86,7 @@ def program_of(source: str) -> Program:
     """One program with a function for each operation of a command or a file. Raises as `operations_of`."""
     operations = operations_of(source)
     with new_context():
-        return Program(source, to_bytecode(module_of_all(operations)))
+        return Program(source, to_bytecode(module_with({each.name: each for each in operations})))
 
 
 def _read(text: str) -> list[Operation]:
@@ -138,7 +137,7 @@ class _Parser(argparse.ArgumentParser):
 def _convolutions(verb: str, options: Sequence[str], *, every: bool) -> list[Operation]:
     """Of all directions that a command asks for; without -F all for MIOpen, forward for BOO."""
     given = _convolution_parser(verb, every=every).parse_args(options)
-    letters = _SPATIAL.get(given.spatial_dim)
+    letters = SPATIAL.get(given.spatial_dim)
     if letters is None:
         raise UsageError(f"{verb}: --spatial_dim must be 1, 2 or 3, but is {given.spatial_dim}")
     mode, asked = str(given.mode), int(given.forw)

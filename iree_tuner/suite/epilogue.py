@@ -15,10 +15,10 @@ from iree.compiler import ir
 from iree_tuner.errors import UsageError, did_you_mean
 from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.suite import tensors
-from iree_tuner.suite.operation import Primitives, T, TensorType, Unary
+from iree_tuner.suite.operation import Primitives, T, TensorType, chained
 from iree_tuner.suite.tensors import INTEGERS, WIDE, element, elementwise, shape_of
 
-FUNCTIONS: dict[str, Unary] = {each: each for each in ("relu", "gelu", "gelu_tanh", "silu")}
+FUNCTIONS = ("relu", "gelu", "gelu_tanh", "silu")
 ADDED = ("bias", "residual")
 _OF_INTEGERS = ("relu", *ADDED)
 _ROUNDINGS = 4  # counted as this many factors: 1.5 epsilons of the largest result
@@ -72,14 +72,11 @@ class Epilogue:
         places = {1: (self.channel,), len(every): every}
         operands = [(sums, every), *((each, places[len(shape_of(each))]) for each in extras)]
 
+        def added(kind: str, x: ir.Value, other: ir.Value) -> ir.Value:
+            return tensors.binary(kind, x, tensors.converted(other, work))
+
         def body(x: ir.Value, *others: ir.Value) -> ir.Value:
-            left = iter(others)
-            x = tensors.converted(x, work)
-            for step in self.steps:
-                if step in FUNCTIONS:
-                    x = tensors.unary(step, x)
-                else:
-                    x = tensors.binary("add", x, tensors.converted(next(left), work))
+            x = chained(self._functions, tensors.converted(x, work), others, tensors.unary, added)
             return tensors.converted(x, out)
 
         return elementwise(operands, self.result, body)
@@ -93,17 +90,18 @@ class Epilogue:
         """The same by a library's primitives, of sums that are held in a type."""
         if held in INTEGERS and self.result.element_type not in INTEGERS:
             sums = ops.cast(sums, "f32")
-        left = iter(extras)
         behind = len(self.result.shape) - 1 - self.channel
-        for step in self.steps:
-            if step in FUNCTIONS:
-                sums = ops.unary(FUNCTIONS[step], sums)
-                continue
-            other = next(left)
-            if step == "bias" and behind:
-                other = ops.reshape(other, (self.result.shape[self.channel], *[1] * behind))
-            sums = ops.binary("add", sums, other)
+        added = [
+            ops.reshape(each, (*kind.shape, *[1] * behind)) if behind and len(kind.shape) == 1 else each
+            for each, kind in zip(extras, self.inputs, strict=True)
+        ]
+        sums = chained(self._functions, sums, added, ops.unary, ops.binary)
         return ops.cast(sums, self.result.element_type)
+
+    @property
+    def _functions(self) -> list[str]:
+        """The steps by the names of functions."""
+        return ["add" if each in ADDED else each for each in self.steps]
 
 
 def steps_of(text: str) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from iree_tuner.compiler.worker import Calls
 from iree_tuner.device.data import dtype_of
 from iree_tuner.device.numerics import Agreement, compare
 from iree_tuner.measure.sampling import Batches
-from iree_tuner.suite.backends.backend import Backend, BackendError, Job, Running, first_line
+from iree_tuner.suite.backends.backend import BackendError, Contender, Job, Running, first_line
 from iree_tuner.suite.cores import use_cores
 from iree_tuner.suite.kinds.product import Matmul
 from iree_tuner.suite.operation import CannotError, Operation
@@ -33,33 +33,6 @@ from iree_tuner.suite.tensors import Array, read_array, write_inputs
 from iree_tuner.targets import on_host
 
 _HOST_SIZE, _GPU_SIZE = 1024, 8192
-
-
-class BackgroundLoad:
-    """A large product of f32 on the same device, by the same library, in the same process.
-
-    Args:
-        backend: that library.
-        job: the measured job, of whose device and threads it is.
-
-    Raises:
-        CannotError: the back end multiplies no f32.
-    """
-
-    def __init__(self, backend: Backend, job: Job) -> None:
-        size = _HOST_SIZE if on_host(job.device) else _GPU_SIZE
-        product = Matmul(m=size, n=size, k=size)
-        conditions = replace(job.conditions, timing="call", streams=1)
-        with tempfile.TemporaryDirectory() as folder:
-            inputs = write_inputs(product, Path(folder))
-            self._running: Running = backend.load(Job(product, inputs, job.device, conditions))
-        self._running.run(1)
-
-    def run_for(self, seconds: float) -> None:
-        """Compute for this long; a product that has begun ends."""
-        passed = 0.0
-        while passed < seconds:
-            passed += self._running.run(1)
 
 
 class SideBySide:
@@ -95,16 +68,15 @@ class _Held:
     job: Job
     runs: SideBySide
     batches: Batches
-    background_load: BackgroundLoad | None
 
 
 _held: dict[str, _Held] = {}
 """By slot; of one operation."""
-_background_loads: dict[str, BackgroundLoad] = {}
-"""By device; a back end's process has one."""
+_background_loads: dict[str, Running] = {}
+"""By device; a process is of one back end, whose product runs there."""
 
 
-def load_here(backend: Backend, job: Job, expected: str, magnitudes: str, slot: str = "") -> Loaded:
+def load_here(backend: Contender, job: Job, expected: str, magnitudes: str, slot: str = "") -> Loaded:
     """Load and compute an operation in place of the slot's earlier one and of other operations.
 
     One whose result is wrong is not calibrated. For the arguments, see `BackendHost.load`. Raises
@@ -113,12 +85,9 @@ def load_here(backend: Backend, job: Job, expected: str, magnitudes: str, slot: 
     if any(each.job.operation != job.operation for each in _held.values()):
         forget_here()
     _drop(slot)
-    if why := backend.missing(job.device):
-        raise BackendError("missing", why)
-    if why := backend.refuses(job.operation, job.device):
-        raise BackendError("skipped", why)
     with _told():
-        background_load = _background_load(backend, job) if job.conditions.background_load_s else None
+        if job.conditions.background_load_s:
+            _load_background(backend, job)
         running = [backend.load(job) for _ in range(job.conditions.streams)]
         agreement = None
         if expected:
@@ -127,7 +96,7 @@ def load_here(backend: Backend, job: Job, expected: str, magnitudes: str, slot: 
         if agreement is not None and not agreement.ok:
             return Loaded(agreement, note)
         runs = SideBySide(running)
-        _held[slot] = _Held(job, runs, Batches(runs, job.conditions.batch_s), background_load)
+        _held[slot] = _Held(job, runs, Batches(runs, job.conditions.batch_s))
         return Loaded(agreement, note)
 
 
@@ -141,8 +110,9 @@ def sample_here(pause_s: float, slot: str = "") -> float:
         raise BackendError("failed", "nothing is loaded: the process that had loaded it has ended")
     time.sleep(pause_s)
     with _told():
-        if held.background_load is not None:
-            held.background_load.run_for(held.job.conditions.background_load_s)
+        passed_s = 0.0
+        while passed_s < held.job.conditions.background_load_s:
+            passed_s += _background_loads[held.job.device].run(1)
         return held.batches.batch() / held.job.conditions.streams
 
 
@@ -153,21 +123,27 @@ def forget_here() -> None:
 
 
 def _drop(slot: str) -> None:
-    held = _held.pop(slot, None)
-    if held is not None:
-        held.runs.close()
-    del held
+    if slot in _held:
+        _held.pop(slot).runs.close()
     gc.collect()
 
 
-def _background_load(backend: Backend, job: Job) -> BackgroundLoad:
-    if job.device not in _background_loads:
-        try:
-            _background_loads[job.device] = BackgroundLoad(backend, job)
-        except CannotError as error:
-            reason = f"the back end cannot run the background load, a product of f32: {error}"
-            raise CannotError(reason) from None
-    return _background_loads[job.device]
+def _load_background(backend: Contender, job: Job) -> None:
+    """A large product of f32 on the job's device. Raises CannotError if the back end multiplies no f32."""
+    if job.device in _background_loads:
+        return
+    size = _HOST_SIZE if on_host(job.device) else _GPU_SIZE
+    product = Matmul(m=size, n=size, k=size)
+    conditions = replace(job.conditions, timing="call", streams=1)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            inputs = write_inputs(product, Path(folder))
+            running = backend.load(Job(product, inputs, job.device, conditions))
+    except CannotError as error:
+        reason = f"the back end cannot run the background load, a product of f32: {error}"
+        raise CannotError(reason) from None
+    running.run(1)
+    _background_loads[job.device] = running
 
 
 def _agreement(got: Array, operation: Operation, expected: str, magnitudes: str) -> Agreement:
@@ -227,7 +203,7 @@ class BackendHost:
         self._jobs: dict[str, Job] = {}
 
     def load(
-        self, backend: Backend, job: Job, expected: str = "", magnitudes: str = "", slot: str = ""
+        self, backend: Contender, job: Job, expected: str = "", magnitudes: str = "", slot: str = ""
     ) -> Loaded:
         """Replace the loaded operation by another, and compare its result; drop one with a wrong result.
 
@@ -271,12 +247,6 @@ class BackendHost:
         workers, self._workers = self._workers, None
         if workers is not None:
             workers.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _limit_s(self, job: Job) -> float:
         """Time limit of a call: patience, and the time that a slow library takes, or a few batches."""

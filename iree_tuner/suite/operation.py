@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, TypeVar, get_args
 
 from iree.compiler import ir
 
@@ -62,6 +62,21 @@ class ConvLayer:
         )
 
 
+V = TypeVar("V")
+UNARY, BINARY = get_args(Unary), get_args(Binary)
+
+
+def chained(
+    functions: Iterable[str], x: V, others: Iterable[V], unary: Callable[[Any, V], V],
+    binary: Callable[[Any, V, V], V],
+) -> V:  # fmt: skip
+    """Functions one after the other; those of two values take a further one as the second."""
+    left = iter(others)
+    for each in functions:
+        x = binary(each, x, next(left)) if each in BINARY else unary(each, x)
+    return x
+
+
 class Primitives(Protocol[T]):
     """Functions on tensors. Types are MLIR's names; shapes are row-major.
 
@@ -71,10 +86,6 @@ class Primitives(Protocol[T]):
 
     def cast(self, x: T, element_type: str) -> T:
         """Other elements; floats are rounded to nearest, integers saturate where they come from floats."""
-        ...
-
-    def constant(self, value: float, like: T) -> T:
-        """A number, of the element type of another tensor."""
         ...
 
     def transpose(self, x: T, order: Sequence[int]) -> T:
@@ -144,9 +155,6 @@ class TensorType:
     @property
     def bytes(self) -> float:
         return math.prod(self.shape) * ElementType.named(self.element_type).bits / 8
-
-    def __str__(self) -> str:
-        return "x".join(map(str, (*self.shape, self.element_type)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,6 +237,13 @@ def check_sizes(operation: Operation, *names: str) -> None:
         value = operation.arguments[name]
         if isinstance(value, int) and value < 1:
             raise UsageError(f"{name} must be at least 1, but is {value}")
+
+
+def check_choice(operation: Operation, name: str, known: Iterable[str]) -> None:
+    """Raise UsageError for a field with another value than these."""
+    value, known = operation.arguments[name], tuple(known)
+    if value not in known:
+        raise UsageError(f"{name}: '{value}' is not one of {', '.join(known)}")
 
 
 def to_json(operation: Operation) -> dict[str, Any]:

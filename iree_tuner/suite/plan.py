@@ -27,7 +27,6 @@ from iree_tuner.suite.backends.iree import TUNED, Build, Wanted, spec_of
 from iree_tuner.suite.driver_commands import SUFFIX, is_command, operations_of
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.programs import module_of, operations_in
-from iree_tuner.suite.results import State
 from iree_tuner.suite.suite_file import DEFAULT_F8, Patterns, load_suite
 from iree_tuner.tune import tune_program
 from iree_tuner.tuning.baseline import measure_baselines
@@ -84,9 +83,6 @@ def _tune(told: Connection, program: Program, options: TuningOptions, path: Path
         told.send(lines[0])
 
 
-NOTHING_BETTER = "tuning found nothing better than the default"
-
-
 @dataclass(frozen=True)
 class Tuning:
     """How operations are tuned; the first that is given counts."""
@@ -98,17 +94,9 @@ class Tuning:
     db: Path | None = None  # where its trials go; without an effort, what earlier runs proved there is used
 
 
-@dataclass(frozen=True)
-class TunedBuild:
-    """A tuned version, with a remark."""
-
-    version: Build
-    note: str = ""
-
-
 def tuned_version(
     program: Program, lab: Lab, tuning: Tuning, kept: Path, chip: str, *, device: str, scheduler: str | None,
-) -> TunedBuild:  # fmt: skip
+) -> Build:  # fmt: skip
     """An operation's tuned version.
 
     Args:
@@ -136,14 +124,14 @@ def tuned_version(
     return _of_spec(kept, lab)
 
 
-def _of_spec(path: Path, lab: Lab) -> TunedBuild:
+def _of_spec(path: Path, lab: Lab) -> Build:
     module = load_spec(path, new_context())
     flags = tuple(each for each in read_flags(module) if each not in lab.target.flags)
-    note = "" if flags or pairs(module) else NOTHING_BETTER
-    return TunedBuild(Build(TUNED, flags, to_bytecode(module)), note)
+    note = "" if flags or pairs(module) else "tuning found nothing better than the default"
+    return Build(TUNED, flags, to_bytecode(module), note=note)
 
 
-def _from_store(program: Program, lab: Lab, db: Path) -> TunedBuild:
+def _from_store(program: Program, lab: Lab, db: Path) -> Build:
     """Configurations of the operation's dispatches that won a comparison in the same setting."""
     tasks = read_tasks(program, lab, Silent())
     with Store.open(db, readonly=True) as store:
@@ -164,10 +152,10 @@ def _from_store(program: Program, lab: Lab, db: Path) -> TunedBuild:
             "the database has no win for the operation on this target", location=str(db),
             hint="--tune quick tunes each operation first",
         )  # fmt: skip
-    return TunedBuild(Build(TUNED, spec=spec_of(entries, lab)))
+    return Build(TUNED, spec=spec_of(entries, lab))
 
 
-# The items of a run of the suite: operations with their programs, and the contenders in the rounds.
+# The items of a run of the suite: operations with their programs.
 
 
 @dataclass(frozen=True)
@@ -184,16 +172,6 @@ class Item:
             return load_program(self.source)
         with new_context():
             return Program(f"{self.operation.name}.mlir", to_bytecode(module_of(self.operation)))
-
-
-@dataclass(frozen=True)
-class Entrant:
-    """A contender that computes an operation."""
-
-    backend: Backend  # what runs; also names the row and, with the version of the code, the process
-    configuration: str = ""
-    problem: tuple[State, str] | None = None  # why it cannot run, with the state of the row
-    note: str = ""  # a message about it, although it runs
 
 
 def items_from(sources: Sequence[str], f8: str = DEFAULT_F8) -> list[Item]:

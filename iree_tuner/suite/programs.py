@@ -93,11 +93,6 @@ def load_programs(folder: Path, stem: str) -> Programs:
         raise TunerError(f"not an index of a compiled operation: {error}", location=str(path)) from None
 
 
-def has_programs(folder: Path, stem: str) -> bool:
-    """Whether the folder has an operation's code."""
-    return (folder / f"{stem}.json").is_file()
-
-
 def _content(folder: Path, data: bytes) -> str:
     """The name of the file with these bytes, which is written unless it exists."""
     path = folder / f"{hashlib.sha256(data).hexdigest()[:32]}.vmfb"
@@ -124,15 +119,11 @@ FUNCTION = "main"
 
 def module_of(operation: Operation, context: ir.Context | None = None) -> ir.Module:
     """`main`, of the inputs in their order, verified; in a context of its own by default."""
-    return _module({FUNCTION: operation}, context)
+    return module_with({FUNCTION: operation}, context)
 
 
-def module_of_all(operations: Sequence[Operation], context: ir.Context | None = None) -> ir.Module:
-    """The same with a function for each of several operations, under its name."""
-    return _module({each.name: each for each in operations}, context)
-
-
-def _module(operations: Mapping[str, Operation], context: ir.Context | None) -> ir.Module:
+def module_with(operations: Mapping[str, Operation], context: ir.Context | None = None) -> ir.Module:
+    """The same with a function for each of several operations, by its name."""
     with context or new_context(), ir.Location.unknown():
         module = ir.Module.create()
         for name, operation in operations.items():
@@ -148,14 +139,9 @@ def _module(operations: Mapping[str, Operation], context: ir.Context | None) -> 
 DIALECT, ARGUMENTS = "linalg", "operation.json"
 
 
-def program_path(folder: Path, operation: Operation) -> Path:
-    """Where an operation's program lies."""
-    return folder / DIALECT / operation.kind / operation.name / f"{operation.name}.mlir"
-
-
 def write_operation(folder: Path, operation: Operation) -> Path:
     """Write an operation, over what is there of it; its program's path. Raises TunerError where it cannot."""
-    path = program_path(folder, operation)
+    path = folder / DIALECT / operation.kind / operation.name / f"{operation.name}.mlir"
     text = str(module_of(operation))
     files.planned_folder(path.parent)
     files.write(path, text)

@@ -13,12 +13,12 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from io import FileIO, StringIO
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -26,6 +26,8 @@ from iree_tuner.errors import TunerError
 from iree_tuner.files import data_of, parse_json, read_json, write
 from iree_tuner.suite.backends.backend import Conditions
 from iree_tuner.suite.operation import Value
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -115,12 +117,13 @@ def to_json(row: Row) -> dict[str, Any]:
     return {**asdict(row), "gflops": row.gflops, "gbytes": row.gbytes}
 
 
-def from_json(data: Mapping[str, Any]) -> Row:
+def from_json(data: object) -> Row:
     """The inverse of `to_json`; unknown keys are left out. Raises ValueError for other data.
 
     Until 2026-11 `skipped` was called `cannot`.
     """
-    return msgspec.convert({**data, "state": "skipped"} if data.get("state") == "cannot" else data, Row)
+    found = msgspec.convert(data, dict[str, Any])
+    return msgspec.convert({**found, "state": "skipped"} if found.get("state") == "cannot" else found, Row)
 
 
 FACTS, ROWS = "run.json", "rows.jsonl"
@@ -157,9 +160,8 @@ class ResultsFolder:
             fresh = self.path / f"{FACTS}.new"
             fresh.write_text(json.dumps(asdict(facts), indent=1) + "\n", encoding="utf-8")
             fresh.replace(self.path / FACTS)
-            whole, _ = _without_torn_line(self.path / ROWS)
-            if whole is not None:
-                (self.path / ROWS).write_bytes(whole)
+            with (self.path / ROWS).open("a+b", buffering=0) as file:
+                _append(file, b"")
 
     def clear(self) -> None:
         """Delete the rows and the compiled programs; specs stay."""
@@ -184,17 +186,9 @@ def read_results(path: Path) -> Results:
         facts = data_of(read_json(path / FACTS), RunFacts)
     except (ValueError, KeyError, TypeError) as error:
         raise TunerError(f"not a description of a run: {error}", location=str(path / FACTS)) from None
-    found: dict[tuple[str, ...], Row] = {}
-    whole, torn = _without_torn_line(path / ROWS)
-    for number, line in enumerate((whole or b"").decode("utf-8", "replace").splitlines(), 1):
-        try:
-            each = from_json(parse_json(line, f"{path / ROWS}:{number}"))
-        except (ValueError, KeyError, TypeError) as error:
-            raise TunerError(f"not a row: {error}", location=f"{path / ROWS}:{number}") from None
-        found.pop(each.key, None)
-        found[each.key] = each
-    note = f"{path / ROWS}: the last line is incomplete and was skipped" if torn else ""
-    return Results(facts, tuple(found.values()), note)
+    data = (path / ROWS).read_bytes() if (path / ROWS).exists() else b""
+    rows, note = _lines_of(path / ROWS, data, from_json, "a row")
+    return Results(facts, _last_of(rows), note)
 
 
 def write_csv(rows: Iterable[Row], path: Path) -> None:
@@ -214,14 +208,58 @@ def _cells(row: Row) -> Mapping[str, Any]:
     return cells
 
 
-def _without_torn_line(path: Path) -> tuple[bytes | None, bool]:
-    """The file up to its last whole line, None without a file; and whether it goes on."""
+# Files with a JSON object in each line. An incomplete last line, which a killed writer left, does not count.
+
+
+def _lines_of(path: Path, data: bytes, read: Callable[[Any], T], what: str) -> tuple[list[T], str]:
+    """The contents of a file's lines, and a note if the last one is incomplete.
+
+    Raises TunerError with the number of the first line that is not what was expected.
+    """
+    whole = _whole(data)
+    found: list[T] = []
+    for number, line in enumerate(whole.split(b"\n"), 1):
+        try:
+            found += [read(parse_json(line.decode(), f"{path}:{number}"))] if line.strip() else []
+        except ValueError as error:
+            raise TunerError(f"not {what}: {error}", location=f"{path}:{number}") from None
+    torn = len(whole) < len(data)
+    return found, f"{path}: the last line is incomplete and was skipped" if torn else ""
+
+
+def _whole(data: bytes) -> bytes:
+    """Without an incomplete last line; with one that only lacks its end-of-line."""
+    end = data.rfind(b"\n") + 1
     try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        return None, False
-    whole = data[: data.rfind(b"\n") + 1]
-    return whole, len(whole) < len(data)
+        json.loads(data[end:])
+    except (ValueError, RecursionError):
+        return data[:end]
+    return data
+
+
+def _append(file: FileIO, lines: bytes) -> None:
+    """Write after the last whole line; all of it or nothing."""
+    file.seek(0)
+    data = file.read()
+    whole = _whole(data)
+    file.truncate(len(whole))
+    left = memoryview(b"\n" + lines if whole and not whole.endswith(b"\n") else lines)
+    try:
+        while left:
+            left = left[file.write(left) :]
+        os.fsync(file.fileno())
+    except OSError:
+        file.truncate(len(whole))
+        raise
+
+
+def _last_of(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """Of rows with equal keys the last."""
+    found: dict[tuple[str, ...], Row] = {}
+    for row in rows:
+        found.pop(row.key, None)
+        found[row.key] = row
+    return tuple(found.values())
 
 
 @contextmanager
@@ -258,19 +296,14 @@ def add(results: Results, path: Path) -> int:
         with path.open("a+b", buffering=0) as file:
             fcntl.flock(file, fcntl.LOCK_EX)  # until it is closed
             file.seek(0)
-            data = file.read()
-            whole = _whole(data)
-            known = {_identity(facts, row): row for facts, row in _records(whole, path)}
-            lines = [
-                json.dumps(_to_json(results.facts, row)) + "\n"
-                for row in (
-                    replace(each, arguments=dict(each.arguments), samples_us=()) for each in results.rows
-                )
-                if known.get(_identity(results.facts, row)) != row
-            ]
-            if lines:
-                _append(file, len(data), whole, "".join(lines).encode())
-            return len(lines)
+            records, _ = _lines_of(path, file.read(), _from_json, "a row of a history")
+            known = {row.key: row for facts, row in records if facts.id == results.facts.id}
+            rows = [replace(each, arguments=dict(each.arguments), samples_us=()) for each in results.rows]
+            new = [row for row in rows if known.get(row.key) != row]
+            if new:
+                lines = [json.dumps(_to_json(results.facts, row)) + "\n" for row in new]
+                _append(file, "".join(lines).encode())
+            return len(new)
     except OSError as error:
         raise TunerError(f"cannot write: {error.strerror}", location=str(path)) from None
 
@@ -283,21 +316,15 @@ def read_history(path: Path) -> History:
             data = file.read()
     except OSError as error:
         raise TunerError(f"cannot read: {error.strerror}", location=str(path)) from None
-    whole = _whole(data)
-    found: dict[str, dict[tuple[str, ...], Row]] = {}
-    heads: dict[str, RunFacts] = {}
-    for facts, row in _records(whole, path):
-        rows = found.setdefault(facts.id, {})
-        rows.pop(row.key, None)
-        rows[row.key] = row
-        heads[facts.id] = facts
-    results = [
-        Results(replace(heads[run], devices={row.device: row.device_name for row in rows.values()}),
-                tuple(rows.values()))
-        for run, rows in found.items()
-    ]  # fmt: skip
-    torn = len(whole) < len(data)
-    note = f"{path}: the last line is incomplete and was skipped" if torn else ""
+    records, note = _lines_of(path, data, _from_json, "a row of a history")
+    found: dict[str, list[tuple[RunFacts, Row]]] = {}
+    for facts, row in records:
+        found.setdefault(facts.id, []).append((facts, row))
+    results: list[Results] = []
+    for each in found.values():
+        rows = _last_of(row for _, row in each)
+        facts = replace(each[-1][0], devices={row.device: row.device_name for row in rows})
+        results.append(Results(facts, rows))
     return History(path, tuple(sorted(results, key=lambda each: each.facts.started)), note)
 
 
@@ -336,49 +363,6 @@ def run_named(history: History, name: str) -> Results:
         raise TunerError(f"unknown run or commit '{name}'", location=str(history.path),
                          hint=f"the last run is {history.results[-1].facts.id}")  # fmt: skip
     return fitting[-1]
-
-
-def _identity(facts: RunFacts, row: Row) -> tuple[str, ...]:
-    return facts.id, *row.key
-
-
-def _append(file: FileIO, size: int, whole: bytes, lines: bytes) -> None:
-    """Write after the last whole line; all of it or nothing."""
-    if len(whole) < size:
-        file.truncate(len(whole))
-    elif whole and not whole.endswith(b"\n"):
-        lines = b"\n" + lines
-    left = memoryview(lines)
-    try:
-        while left:
-            left = left[file.write(left) :]
-        os.fsync(file.fileno())
-    except OSError:
-        file.truncate(len(whole))
-        raise
-
-
-def _whole(data: bytes) -> bytes:
-    """Without a torn last line; with one that only lacks its end-of-line."""
-    end = data.rfind(b"\n") + 1
-    try:
-        _from_json(json.loads(data[end:]))
-    except (ValueError, RecursionError):
-        return data[:end]
-    return data
-
-
-def _records(data: bytes, path: Path) -> Sequence[tuple[RunFacts, Row]]:
-    """The contents of the lines. Raises TunerError with the number of the first that is not a row."""
-    found: list[tuple[RunFacts, Row]] = []
-    for number, line in enumerate(data.split(b"\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            found.append(_from_json(parse_json(line.decode(), f"{path}:{number}")))
-        except ValueError as error:
-            raise TunerError(f"not a row of a history: {error}", location=f"{path}:{number}") from None
-    return found
 
 
 def _to_json(facts: RunFacts, row: Row) -> dict[str, Any]:

@@ -12,11 +12,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import ParamSpec
+from queue import Empty, SimpleQueue
 
 from iree_tuner.compiler.versions import check_release, installed, other_release
 from iree_tuner.errors import TunerError
@@ -24,7 +24,7 @@ from iree_tuner.files import read_json
 from iree_tuner.profiling.roofline import MemoryLevel, Roofline, from_json, to_json
 from iree_tuner.profiling.run import Tools, roofline_for
 from iree_tuner.suite.backends.iree import DEFAULT
-from iree_tuner.suite.device_run import DeviceRun, Watch, device_at
+from iree_tuner.suite.device_run import DeviceRun, Watch, row_of
 from iree_tuner.suite.kinds.elementwise import Elementwise
 from iree_tuner.suite.kinds.product import Matmul
 from iree_tuner.suite.operation import Operation
@@ -36,23 +36,21 @@ from iree_tuner.targets.find import with_user_flags
 from iree_tuner.tuning.device import DeviceLostError
 from iree_tuner.tuning.stop import StopRequest
 
-P = ParamSpec("P")
+_Ended = tuple[DeviceRun, Item, Exception | None]
+"""A device's part of a run that has measured an operation, and what ended it."""
 
-_WAIT_S = 0.5
+_WAIT_S = 0.2  # waiting without a limit would not hear Ctrl-C
 _PROBE_ROUNDS = 8
 _AGAIN = ("missing", "lost")
 """States of rows that are measured again when a run goes on."""
 
 
-def run_suite(
-    plan: SuitePlan, watch: Watch, lost: Callable[[str], str] | None = None, *, site: Hosts | None = None
-) -> Results:
+def run_suite(plan: SuitePlan, watch: Watch, *, site: Hosts | None = None) -> Results:
     """Do what is planned, or what is left of it; Ctrl-C ends it after the current operation.
 
     Args:
         plan: of the run.
-        watch: gets the progress; from several threads, one at a time.
-        lost: says why a device does not answer; for tests.
+        watch: gets the progress, from several threads.
         site: where the devices are; this machine by default, a cluster with `site_at(client)`.
 
     Raises:
@@ -61,26 +59,20 @@ def run_suite(
     """
     if plan.tuning is not None or plan.choice is not None or not other_release():
         check_release()  # specs are of one release of the compiler
-    site = site or Hosts()
-    return _Session(plan, watch, site, (lambda place: lost(str(place))) if lost else site.why_lost).run()
+    return _Session(plan, watch, site or Hosts()).run()
 
 
 class _Session:
-    """The state that threads share, one for each device."""
+    """Each free device gets the next operation, in a thread of its own, until none is left, or no device."""
 
-    def __init__(
-        self, plan: SuitePlan, watch: Watch, site: Hosts, why_lost: Callable[[DeviceAddress], str]
-    ) -> None:
+    def __init__(self, plan: SuitePlan, watch: Watch, site: Hosts) -> None:
         self._plan = plan
         self._site = site
-        self._watch = _OneAtATime(watch)
-        self._why_lost = why_lost
+        self._watch = watch
         self._folder = ResultsFolder(plan.folder)
-        self._lock = threading.Condition()
-        self._busy = 0  # operations that devices have taken
+        self._lock = threading.Lock()
         self._hosts: dict[str, threading.Lock] = {}  # devices that compute on a host's cores take turns
         self._stop = StopRequest(watch.stopping)
-        self._error: Exception | None = None
         self._left = deque(plan.items)
         self._rows: set[tuple[str, str, str]] = set()
 
@@ -95,21 +87,55 @@ class _Session:
         facts = self._facts(devices)
         self._folder.begin(facts)
         self._watch.planned(len(plan.items))
-        with self._stop, tempfile.TemporaryDirectory(prefix="iree_tuner_") as scratch:
-            threads = [
-                threading.Thread(target=self._serve, args=(each, devices, Path(scratch)), daemon=True)
-                for each in devices
-            ]
-            for each in threads:
-                each.start()
-            for each in threads:
-                while each.is_alive():
-                    each.join(0.2)  # a join without a limit would not hear Ctrl-C
-        if self._error is not None:
-            raise self._error
-        if not self._stop.requested:
-            self._tell_lost(devices)
+        with self._stop:
+            self._measure(devices)
+        for each in () if self._stop.requested else self._left:  # no device is left for them
+            why = "no device responds any more"
+            row = row_of(each.operation, devices[-1], DEFAULT, "default", "lost", why)
+            self._add(replace(row, at=time.time()))
         return read_results(plan.folder)
+
+    def _measure(self, devices: Sequence[Device]) -> None:
+        """The operation of a lost device is left for others. Raises what went wrong with another one."""
+        ended = SimpleQueue[_Ended]()
+        failure: Exception | None = None
+        with ExitStack() as stack:
+            free = [stack.enter_context(self._run_on(each, devices, self._plan)) for each in devices]
+            busy = 0
+            while busy or (free and self._left and not self._stop.requested):
+                while free and self._left and not self._stop.requested:
+                    taken = free.pop(0), self._left.popleft(), ended
+                    threading.Thread(target=self._serve, args=taken, daemon=True).start()
+                    busy += 1
+                try:
+                    running, item, error = ended.get(timeout=_WAIT_S)
+                except Empty:
+                    continue
+                busy -= 1
+                if error is None:
+                    self._watch.done(item.operation.name)
+                    free.append(running)
+                elif isinstance(error, DeviceLostError):
+                    self._watch.noted(f"{running.device.place} no longer responds: {error}")
+                    self._left.appendleft(item)
+                else:
+                    failure = failure or error
+                    self._stop.request()
+        if failure is not None:
+            raise failure
+
+    def _run_on(self, device: Device, every: Sequence[Device], plan: SuitePlan) -> closing[DeviceRun]:
+        return closing(DeviceRun(plan, device, every, self._site, self._watch))
+
+    def _serve(self, running: DeviceRun, item: Item, ended: SimpleQueue[_Ended]) -> None:
+        error: Exception | None = None
+        try:
+            with self._alone(running.device.place):
+                for row in running.measure(item, self._rows):
+                    self._add(row)
+        except Exception as caught:  # for the thread that waits
+            error = caught
+        ended.put((running, item, error))
 
     def _known(self) -> set[tuple[str, str, str]]:
         """Existing rows of the folder. Raises TunerError where they are of other conditions."""
@@ -126,8 +152,7 @@ class _Session:
                 "the folder has results of other conditions or of another compiler",
                 location=str(self._plan.folder), hint="choose another folder with -o, or pass --fresh",
             )  # fmt: skip
-        done = (each for each in there.rows if each.state not in _AGAIN)
-        return {(each.operation, each.backend, each.configuration) for each in done}
+        return {each.key[:3] for each in there.rows if each.state not in _AGAIN}
 
     def _devices(self, targets: dict[DeviceAddress, Target]) -> list[Device]:
         """Devices that answer, with their rooflines. Raises TunerError where none does."""
@@ -136,12 +161,11 @@ class _Session:
         given = _given_rooflines(self._plan.rooflines)
         for place, target in targets.items():
             self._watch.working(str(place), "opening the device")
-            try:
-                device = device_at(place, target, self._site, self._plan.backends, self._why_lost)
-            except DeviceLostError as error:
-                reasons.append(f"{place}: {error}")
-                self._watch.noted(f"{place} skipped, as it does not respond: {error}")
+            if reason := self._site.why_lost(place):
+                reasons.append(f"{place}: {reason}")
+                self._watch.noted(f"{place} skipped, as it does not respond: {reason}")
                 continue
+            device = self._site.device(place, target, self._plan.backends)
             roofline = given.get(str(place)) or given.get(place.uri) or self._roofline(device)
             found.append(replace(device, roofline=roofline))
         if not found:
@@ -161,15 +185,14 @@ class _Session:
 
     def _probed(self, device: Device) -> Roofline:
         """By the back ends of this run, under its conditions but without a background load and streams."""
+        plain = replace(self._plan.conditions, background_load_s=0.0, streams=1, rounds=_PROBE_ROUNDS)
+        kinds = [each.operation.compute_type for each in self._plan.items]
         with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
-            plain = replace(self._plan.conditions, background_load_s=0.0, streams=1, rounds=_PROBE_ROUNDS)
             plan = replace(
                 self._plan, folder=Path(folder), conditions=plain, tuning=None, choice=None, patterns=(),
                 verify=False, against=None, launches=1,
             )  # fmt: skip
-            kinds = [each.operation.compute_type for each in self._plan.items]
-            running = DeviceRun(plan, device, [device], self._site, Path(folder), self._watch, self._why_lost)
-            with closing(running):
+            with self._run_on(device, [device], plan) as running:
                 return measured_roofline(device, kinds, lambda item: running.measure(item, ()))
 
     def _facts(self, devices: Sequence[Device]) -> RunFacts:
@@ -191,40 +214,6 @@ class _Session:
             conditions=plan.conditions, against=against, started=time.time(),
         )  # fmt: skip
 
-    def _serve(self, device: Device, every: Sequence[Device], scratch: Path) -> None:
-        own = scratch / secrets.token_hex(6)
-        own.mkdir()
-        try:
-            running = DeviceRun(self._plan, device, every, self._site, own, self._watch, self._why_lost)
-            with closing(running):
-                while self._go_on(running, device):
-                    pass
-        except Exception as error:  # reported by the thread that waits
-            self._error = self._error or error
-            self._stop.request()
-
-    def _go_on(self, running: DeviceRun, device: Device) -> bool:
-        """Measure the next operation; whether there may be another one for this device."""
-        item = self._next()
-        if item is None:
-            return False
-        lost = False
-        try:
-            with self._alone(device.place):
-                for row in running.measure(item, self._rows):
-                    self._add(row)
-            self._watch.done(item.operation.name)
-        except DeviceLostError as error:
-            lost = True
-            self._watch.noted(f"{device.place} no longer responds: {error}")
-        finally:
-            with self._lock:
-                self._busy -= 1
-                if lost:
-                    self._left.appendleft(item)
-                self._lock.notify_all()
-        return not lost
-
     def _alone(self, place: DeviceAddress) -> AbstractContextManager[object]:
         """A device that computes on the cores of its host excludes others there."""
         if not on_host(place.uri):
@@ -232,54 +221,11 @@ class _Session:
         with self._lock:
             return self._hosts.setdefault(place.worker, threading.Lock())
 
-    def _next(self) -> Item | None:
-        """An operation; None at the end.
-
-        Waits for busy devices: the operation of a lost device comes back.
-        """
-        with self._lock:
-            while self._busy and not self._left and not self._stop.requested:
-                self._lock.wait(_WAIT_S)
-            if self._stop.requested or not self._left:
-                return None
-            self._busy += 1
-            return self._left.popleft()
-
     def _add(self, row: Row) -> None:
         with self._lock:
             self._folder.add(row)
-            self._rows.add((row.operation, row.backend, row.configuration))
-        self._watch.measured(row)
-
-    def _tell_lost(self, devices: Sequence[Device]) -> None:
-        """Add rows for operations that no device is left for."""
-        device = devices[-1]
-        for each in (item.operation for item in self._left):
-            self._add(Row(
-                each.name, each.kind, each.arguments, DEFAULT, "default", str(device.place), device.name,
-                "lost", message="no device responds any more", at=time.time(),
-            ))  # fmt: skip
-
-
-class _OneAtATime:
-    """A watch that is called by one thread at a time."""
-
-    def __init__(self, watch: Watch) -> None:
-        lock = threading.Lock()
-
-        def locked(function: Callable[P, None]) -> Callable[P, None]:
-            def call(*args: P.args, **kwargs: P.kwargs) -> None:
-                with lock:
-                    function(*args, **kwargs)
-
-            return call
-
-        self.planned = locked(watch.planned)
-        self.working = locked(watch.working)
-        self.noted = locked(watch.noted)
-        self.measured = locked(watch.measured)
-        self.done = locked(watch.done)
-        self.stopping = watch.stopping  # within a handler, which may interrupt the thread with the lock
+            self._rows.add(row.key[:3])
+            self._watch.measured(row)
 
 
 def _given_rooflines(path: Path | None) -> dict[str, Roofline]:
@@ -330,16 +276,9 @@ def measured_roofline(device: Device, compute_types: Iterable[str], measure: Mea
     stream = max(
         (row.gbytes * 1e9 for row in ran if row.kind == Elementwise.kind and row.gbytes), default=None
     )
-    levels = _levels(device, known, stream)
+    near = known.levels[:-1] if known else (MemoryLevel(None, device.last_level_bytes),)
+    far = (MemoryLevel(stream),) if stream is not None else known.levels[-1:] if known else ()
     best = sorted({row.backend for row in ran})
     how = f"measured with matrix products and a memory stream, the best of {', '.join(best)}"
-    today = datetime.now(UTC).date().isoformat()
-    return Roofline(device.name, tuple(sorted(peaks.items())), levels, how, conditions=(("date", today),))
-
-
-def _levels(device: Device, known: Roofline | None, stream: float | None) -> tuple[MemoryLevel, ...]:
-    """The known caches, and the measured memory."""
-    near = known.levels[:-1] if known else (MemoryLevel(None, device.last_level_bytes),)
-    if stream is None:
-        return (*near, known.levels[-1]) if known else near
-    return (*near, MemoryLevel(stream))
+    today = (("date", datetime.now(UTC).date().isoformat()),)
+    return Roofline(device.name, tuple(sorted(peaks.items())), (*near, *far), how, today)

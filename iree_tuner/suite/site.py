@@ -97,6 +97,11 @@ class Hosts:
     def _facts(self, place: DeviceAddress) -> DeviceFacts:
         return self.ask(place, facts_of, place.uri)
 
+    def device(self, place: DeviceAddress, target: Target, backends: Sequence[Backend]) -> Device:
+        """A device that answers."""
+        facts, libraries = self.facts(place), {each.name: self.library(place, each) for each in backends}
+        return Device(place, target, facts.name, facts.last_level_bytes, libraries)
+
     def library(self, place: DeviceAddress, backend: Backend) -> Library:
         """Whether a back end can be used there."""
         try:

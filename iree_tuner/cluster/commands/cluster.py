@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
+from collections import Counter
 from typing import Annotated, cast
 
 from cyclopts import Parameter
@@ -75,27 +76,24 @@ def cluster(
     need_dask()
     from iree_tuner.cluster.cluster import Cluster
 
+    console = Console(file=people.file, highlight=False)
     with Cluster(scheduler) as found:
         doing = cast("dict[str, list[tuple[str, str, float]]]", found.client.sync(found.ask, "doing"))
-        rows = [
-            {
+        members = found.members()
+    for each in members:
+        calls = doing.get(each.address, [])
+        if as_json:
+            print_json({
                 "worker": each.name, "address": each.address, "compile_slots": each.slots,
                 "devices": list(each.devices), "seen_s": round(each.seen_s, 1),
                 "calls": [
                     {"place": place, "call": name, "seconds": round(seconds, 3)}
-                    for place, name, seconds in doing.get(each.address, [])
+                    for place, name, seconds in calls
                 ],
-            }
-            for each in found.members()
-        ]  # fmt: skip
-    if as_json:
-        for row in rows:
-            print_json(row)
-    else:
-        console = Console(file=people.file, highlight=False)
-        for row in rows:
-            calls = [call["call"].partition("-")[0] for call in cast("list[dict[str, str]]", row["calls"])]
-            counted = ", ".join(f"{calls.count(each)} {each}" for each in dict.fromkeys(calls)) or "idle"
-            devices = ", ".join(cast("list[str]", row["devices"])) or "no device"
-            console.print(f"{row['worker']}: {row['compile_slots']} compile slots, {devices}: {counted}")
+            })  # fmt: skip
+            continue
+        kinds = Counter(name.partition("-")[0] for _, name, _ in calls)
+        counted = ", ".join(f"{count} {kind}" for kind, count in kinds.items()) or "idle"
+        devices = ", ".join(each.devices) or "no device"
+        console.print(f"{each.name}: {each.slots} compile slots, {devices}: {counted}")
     return 0

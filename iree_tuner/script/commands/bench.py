@@ -21,7 +21,7 @@ from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import UsageError
 from iree_tuner.files import planned_output, write
 from iree_tuner.measure.program import ProgramComparison, compare_programs
-from iree_tuner.measure.statistics import comparison_facts
+from iree_tuner.measure.statistics import comparison_facts, times_of
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program
 from iree_tuner.report.progress import tell_stopping
@@ -158,10 +158,7 @@ def _searched(
 ) -> list[tuple[str, Script]]:  # fmt: skip
     """Find the best knob values, if they differ from the script's own. Ctrl-C ends the search early."""
     started = {"script": script.name, "device": lab.target.device, "seed": options.seed}
-    with (
-        stop,
-        open_records(options.db, source.name, started, stop=stop, fresh=options.fresh) as records,
-    ):
+    with stop, open_records(options.db, source.name, started, stop=stop, fresh=options.fresh) as records:
         found = search_script(
             source, script, lowered, lab, stop, strategy=options.strategy, trials=options.trials,
             seconds=options.budget_s or math.inf, seed=options.seed, rounds=options.rounds, watch=watch,
@@ -177,7 +174,8 @@ def _searched(
 
 def _save_best(versions: list[tuple[str, Script]], compared: list[ProgramComparison], path: Path) -> None:
     """Write the fastest correct version of the script."""
-    (_, script), found = max(zip(versions, compared, strict=True), key=lambda each: _speedup(each[1]))
+    speedups = [each.comparison.speedup if each.ok and each.comparison else 0.0 for each in compared]
+    (_, script), found, _ = max(zip(versions, compared, speedups, strict=True), key=lambda each: each[2])
     if not found.ok:
         people.print(f"{path} was not written: no version of the script is correct", style="yellow")
         return
@@ -196,10 +194,6 @@ def _compare(
         [[default, *built]], lab.measurer.device, lab.measurer.workers, rounds, depth, request,
         batch_s=core.BATCH_S, seconds=_SECONDS, widened=partial(widened_of, source, lab),
     )  # fmt: skip
-
-
-def _speedup(found: ProgramComparison) -> float:
-    return found.comparison.speedup if found.comparison is not None and found.ok else 0.0
 
 
 def _tell_search(found: ScriptSearch, as_json: bool) -> None:
@@ -234,13 +228,9 @@ def _report(
             print_json({"version": name, "knobs": script.defaults, "error": found.error,
                         "lowered": list(lowered), **comparison_facts(found.comparison)})  # fmt: skip
         judged = found.comparison
-        if judged is None:
-            judgements.add_row(name, "", "", "", found.error, knobs)
-            continue
-        low, high = judged.interval
-        ratio = f"{judged.speedup:.2f}x ({low:.2f} to {high:.2f})"
-        times = f"{judged.default_us:.1f}", f"{judged.candidate_us:.1f}"
-        judgements.add_row(name, *times, ratio, judged.verdict, knobs)
+        times = (f"{judged.default_us:.1f}", f"{judged.candidate_us:.1f}") if judged else ("", "")
+        verdict = judged.verdict if judged else found.error
+        judgements.add_row(name, *times, times_of(judged), verdict, knobs)
     console = answers_to(as_json=as_json)
     console.print(f"lowered by the script: {', '.join(lowered)}")
     print_table(console, judgements, spare=("default us", "us"))

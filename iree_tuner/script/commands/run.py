@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Literal
 
 from cyclopts import Parameter
@@ -14,15 +14,12 @@ from iree_tuner.cli.inputs import INPUTS, NO_FLAGS, CompiledName, InputFlags, Kn
 from iree_tuner.cli.output import people, print_json
 from iree_tuner.cli.tuned import AS_IT_IS, TunedFlags
 from iree_tuner.device.numerics import Agreement
-from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.device.slack import ErrorDepth
 from iree_tuner.errors import UsageError
 from iree_tuner.measure.program import Ran, run_program
 from iree_tuner.program.phases import compile_program
-from iree_tuner.program.source import Program
 from iree_tuner.script.build import Scripted, agree_alone, compile_with_script
 from iree_tuner.script.script import Script, load_script
-from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.options import CompilerFlags
 from iree_tuner.tuning.versions import depth_of, widened_of
 
@@ -101,50 +98,29 @@ def run(
         )
     source, target = inputs.sized(opened(program)), on.target(compiling)
     request = inputs.request(source, compiling.flags)
+    default, depth = b"", ErrorDepth()
     with core.started(target, outputs) as (lab, folder):
-        found = _with_script(source, script, compare, folder, lab, request)
-    core.report_results(found.ran, outputs)
-    _report(found, as_json=outputs.as_json)
-    return 0 if found.ok else 1
+        scripted = compile_with_script(source, target, script, lab.compilers)
+        if compare != "none":
+            default, depth = compile_program(source, target, lab.compilers).data, depth_of(source, lab)
+        ran = run_program(
+            scripted.vmfb, folder, on.device, lab.measurer.workers, request, default=default, depth=depth,
+            widened=partial(widened_of, source, lab),
+        )  # fmt: skip
+        alone = agree_alone(source, script, scripted.lowered, lab) if compare == "numpy" else []
+    core.report_results(ran, outputs)
+    return 0 if _report(scripted, ran, alone, as_json=outputs.as_json) else 1
 
 
-@dataclass(frozen=True)
-class _Found:
-    """The results of a run and of their comparison."""
-
-    ran: Ran
-    scripted: Scripted
-    alone: tuple[tuple[str, Agreement], ...] = ()
-
-    @property
-    def ok(self) -> bool:
-        """Whether all results agree, and the program's own checks pass."""
-        every = [self.ran.agreement, *(found for _, found in self.alone)]
-        return not any(self.ran.checks) and all(each.ok for each in every if each is not None)
-
-
-def _with_script(
-    source: Program, script: Script, compare: Compare, folder: Path, lab: Lab, request: ProgramRun
-) -> _Found:
-    scripted = compile_with_script(source, lab.target, script, lab.compilers)
-    default = b"" if compare == "none" else compile_program(source, lab.target, lab.compilers).data
-    depth = depth_of(source, lab) if default else ErrorDepth()
-    ran = run_program(
-        scripted.vmfb, folder, lab.measurer.device, lab.measurer.workers, request,
-        default=default, depth=depth, widened=partial(widened_of, source, lab),
-    )  # fmt: skip
-    alone = agree_alone(source, script, scripted.lowered, lab) if compare == "numpy" else []
-    return _Found(ran, scripted, tuple(alone))
-
-
-def _report(found: _Found, *, as_json: bool) -> None:
-    lowered, others = found.scripted.lowered, found.scripted.others
-    left = f"; not lowered by the script: {', '.join(others)}" if others else ""
-    people.print(f"lowered by the script: {', '.join(lowered)}{left}")
+def _report(scripted: Scripted, ran: Ran, alone: Sequence[tuple[str, Agreement]], *, as_json: bool) -> bool:
+    """Print what the script lowers and how the results compare. Returns whether all is right."""
+    lowered, others = ", ".join(scripted.lowered), ", ".join(scripted.others)
+    people.print(f"lowered by the script: {lowered}{f'; not lowered by the script: {others}' * bool(others)}")
     if as_json:
-        print_json({"lowered": list(lowered), "others": list(others)})
-    core.report_checks(found.ran, as_json=as_json)
-    if found.ran.agreement is not None:
-        core.report_agreement("the program", "the default", found.ran.agreement, as_json)
-    for name, agreement in found.alone:
-        core.report_agreement(name, "the default and NumPy", agreement, as_json)
+        print_json({"lowered": list(scripted.lowered), "others": list(scripted.others)})
+    core.report_checks(ran, as_json=as_json)
+    compared = [("the program", "the default", ran.agreement)] if ran.agreement is not None else []
+    compared += [(name, "the default and NumPy", found) for name, found in alone]
+    for each in compared:
+        core.report_agreement(*each, as_json)
+    return not any(ran.checks) and all(found.ok for *_, found in compared)

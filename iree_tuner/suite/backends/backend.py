@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, PackageNotFoundError, version
@@ -72,22 +73,27 @@ class Running(Protocol):
         ...
 
 
-class Backend(Protocol):
-    """A library that computes operations. An instance is a frozen dataclass: it is pickled.
-
-    `missing` and `refuses` are asked in the coordinator, which imports none of the libraries; `load` in a
-    process of the back end's own.
-    """
+class Contender(Protocol):
+    """A way to compute operations. An instance is a frozen dataclass: it is pickled."""
 
     @property
     def name(self) -> str:
         """As flags and rows have it: numpy, torch, onnxruntime."""
         ...
 
-    @property
-    def title(self) -> str:
-        """As pages have it: PyTorch, ONNX Runtime."""
+    def load(self, job: Job) -> Running:
+        """Load an operation, in a process of its own.
+
+        Raises CannotError if it cannot do the operation.
+        """
         ...
+
+
+class Backend(Contender, Protocol):
+    """A library that computes operations.
+
+    `missing` and `refuses` are asked in the coordinator, which imports none of the libraries.
+    """
 
     def missing(self, device: str) -> str:
         """Why it cannot be used on a device, and what to install; empty when it can. Imports none of it."""
@@ -99,13 +105,6 @@ class Backend(Protocol):
 
     def refuses(self, operation: Operation, device: str) -> str:
         """Why it cannot do an operation, where that is known without trying; empty when it may."""
-        ...
-
-    def load(self, job: Job) -> Running:
-        """Load an operation, in the process of the back end.
-
-        Raises CannotError if it cannot do the operation.
-        """
         ...
 
 
@@ -158,11 +157,6 @@ def _made(entry: EntryPoint) -> Backend:
 
 
 _EXTRA = "pip install 'iree-tuner[compare]'"
-
-
-def is_cuda(device: str) -> bool:
-    """Whether a device URI names a GPU of CUDA's, as libraries know them."""
-    return driver_of(device) == "cuda"
 
 
 def is_gpu(device: str) -> bool:
@@ -233,14 +227,21 @@ class LoadedCalls(Generic[A, R]):
     read: Callable[[R], Array]  # a result as NumPy has it
     wait: Callable[[R], object] | None = None  # returns when a result is there
     each: bool = True  # whether each call is waited for, or only the last, and with it those before it
+    around: Callable[[], AbstractContextManager[object]] = nullcontext  # entered for calls
     note: str = ""  # one line about how it runs
 
     def __post_init__(self) -> None:
         self._turn = itertools.cycle(self.copies)
 
     def run(self, count: int) -> float:
+        with self.around():
+            start = time.perf_counter()
+            self.make(count)
+            return time.perf_counter() - start
+
+    def make(self, count: int) -> None:
+        """Make this many calls; returns when all are done."""
         call, turn, wait = self.call, self._turn, self.wait
-        start = time.perf_counter()
         if wait is None:
             for _ in range(count):
                 call(next(turn))
@@ -251,7 +252,7 @@ class LoadedCalls(Generic[A, R]):
             for _ in range(count - 1):
                 call(next(turn))
             wait(call(next(turn)))
-        return time.perf_counter() - start
 
     def result(self) -> Array:
-        return self.read(self.call(self.copies[0]))
+        with self.around():
+            return self.read(self.call(self.copies[0]))

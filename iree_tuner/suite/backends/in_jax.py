@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -31,12 +31,11 @@ class Jax(TriedBackend):
     """JAX's `jit`."""
 
     name: str = "jax"
-    title: str = "JAX"
 
     def missing(self, device: str) -> str:
         if not on_host(device) and not is_gpu(device):
-            return f"iree-tuner runs {self.title} only on CPUs, CUDA and ROCm"
-        return lacks(self.title, ("jax", "jaxlib"))
+            return "iree-tuner runs JAX only on CPUs, CUDA and ROCm"
+        return lacks("JAX", ("jax", "jaxlib"))
 
     def version(self) -> str:
         return versions("jax")
@@ -58,8 +57,12 @@ class Jax(TriedBackend):
 
         copies = [[jax.device_put(each, device) for each in copy] for copy in copies_of(job)]
         jax.clear_caches()
-        compiled = _compiled(jax, compute, copies[0])
-
+        try:
+            compiled = jax.jit(compute).lower(*copies[0]).compile()
+        except (RuntimeError, NotImplementedError) as error:
+            if isinstance(error, NotImplementedError) or "UNIMPLEMENTED" in str(error):
+                raise CannotError(f"JAX: {first_line(error)}") from None
+            raise
         return LoadedCalls[Sequence[Any], Any](
             lambda inputs: compiled(*inputs), copies, wait=jax.block_until_ready, read=np.asarray,
             each=job.conditions.timing == "call",
@@ -74,12 +77,3 @@ def _device(jax: Any, uri: str) -> Any:  # noqa: ANN401
         return jax.devices(uri.partition("://")[0].replace("hip", "rocm"))[number]
     except (RuntimeError, IndexError):
         raise CannotError(f"JAX finds no device {uri}: pip install 'jax[cuda12]'") from None
-
-
-def _compiled(jax: Any, function: Callable[..., Any], inputs: Sequence[Any]) -> Any:  # noqa: ANN401
-    try:
-        return jax.jit(function).lower(*inputs).compile()
-    except (RuntimeError, NotImplementedError) as error:
-        if isinstance(error, NotImplementedError) or "UNIMPLEMENTED" in str(error):
-            raise CannotError(f"JAX: {first_line(error)}") from None
-        raise

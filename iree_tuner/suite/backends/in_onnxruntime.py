@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -18,13 +17,13 @@ from iree_tuner.suite.backends.backend import (
     copies_of,
     device_number,
     first_line,
-    is_cuda,
     lacks,
     versions,
 )
 from iree_tuner.suite.operation import CannotError
 from iree_tuner.suite.tensors import Array
 from iree_tuner.targets import on_host
+from iree_tuner.targets.registry import driver_of
 
 Bound = tuple[Any, list[Any]]
 """Where a session finds its inputs and puts its result, and the values, which have to be kept."""
@@ -35,12 +34,11 @@ class OnnxRuntime(TriedBackend):
     """ONNX Runtime on the host, or on a GPU of NVIDIA's with the package onnxruntime-gpu."""
 
     name: str = "onnxruntime"
-    title: str = "ONNX Runtime"
 
     def missing(self, device: str) -> str:
-        if not on_host(device) and not is_cuda(device):
-            return f"iree-tuner runs {self.title} only on CPUs and CUDA"
-        return lacks(self.title, ("onnx", "onnxruntime"))
+        if not on_host(device) and driver_of(device) != "cuda":
+            return "iree-tuner runs ONNX Runtime only on CPUs and CUDA"
+        return lacks("ONNX Runtime", ("onnx", "onnxruntime"))
 
     def version(self) -> str:
         return versions("onnxruntime", "onnxruntime-gpu")
@@ -67,7 +65,22 @@ class OnnxRuntime(TriedBackend):
                 binding.bind_ortvalue_input(str(number), each)
             binding.bind_ortvalue_output("result", out)
             bound.append((binding, values))
-        return _calls(runtime, session, bound, job, lambda: memory if on_host(job.device) else out.numpy())
+        how, apart = runtime.RunOptions(), job.conditions.timing == "device" and not on_host(job.device)
+        if apart:
+            how.add_run_config_entry("disable_synchronize_execution_providers", "1")
+
+        def call(each: Bound) -> Bound:
+            session.run_with_iobinding(each[0], how)
+            return each
+
+        def wait(each: Bound) -> None:
+            each[0].synchronize_outputs()
+
+        def read(each: Bound) -> Array:
+            wait(each)
+            return (memory if on_host(job.device) else out.numpy()).copy()
+
+        return LoadedCalls[Bound, Bound](call, bound, wait=wait if apart else None, read=read, each=not apart)
 
 
 def _provider(runtime: Any, device: str) -> tuple[str, dict[str, Any], tuple[str, int]]:  # noqa: ANN401
@@ -98,23 +111,3 @@ def _session(runtime: Any, model: bytes, job: Job, provider: tuple[str, dict[str
         return runtime.InferenceSession(model, options, providers=[provider])
     except Exception as error:  # its errors have no common type of their own
         raise CannotError(f"ONNX Runtime: {first_line(error)}") from None
-
-
-def _calls(runtime: Any, session: Any, bound: list[Bound], job: Job, result: Callable[[], Array]) -> Running:  # noqa: ANN401
-    options = runtime.RunOptions()
-    apart = job.conditions.timing == "device" and not on_host(job.device)
-    if apart:
-        options.add_run_config_entry("disable_synchronize_execution_providers", "1")
-
-    def call(each: Bound) -> Bound:
-        session.run_with_iobinding(each[0], options)
-        return each
-
-    def wait(each: Bound) -> None:
-        each[0].synchronize_outputs()
-
-    def read(each: Bound) -> Array:
-        wait(each)
-        return result().copy()
-
-    return LoadedCalls[Bound, Bound](call, bound, wait=wait if apart else None, read=read, each=not apart)

@@ -6,9 +6,9 @@ They were not run on hardware here: tests check that PyTorch's option is set, an
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import ClassVar
 
 from iree_tuner.suite.backends.backend import Job, Running, is_gpu
 from iree_tuner.suite.operation import Operation
@@ -22,8 +22,7 @@ class _RocmProducts:
 
     name: str
     title: str
-    library: ClassVar[str]
-    """As `torch.backends.cuda.preferred_blas_library` calls it."""
+    library: str  # as `torch.backends.cuda.preferred_blas_library` calls it
 
     def missing(self, device: str) -> str:
         if not is_gpu(device):
@@ -45,22 +44,9 @@ class _RocmProducts:
         return torch_running.load(job)
 
 
-@dataclass(frozen=True)
-class RocBlas(_RocmProducts):
-    """rocBLAS, which hipBLAS calls: PyTorch keeps CUDA's names for both."""
-
-    name: str = "rocblas"
-    title: str = "rocBLAS"
-    library: ClassVar[str] = "cublas"
-
-
-@dataclass(frozen=True)
-class HipBlasLt(_RocmProducts):
-    """hipBLASLt."""
-
-    name: str = "hipblaslt"
-    title: str = "hipBLASLt"
-    library: ClassVar[str] = "cublaslt"
+RocBlas = partial(_RocmProducts, "rocblas", "rocBLAS", "cublas")
+HipBlasLt = partial(_RocmProducts, "hipblaslt", "hipBLASLt", "cublaslt")
+"""rocBLAS, which hipBLAS calls, and hipBLASLt: PyTorch keeps CUDA's names for both."""
 
 
 def rocm_of_torch() -> str:

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import itertools
 import re
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
-from typing import cast
 
 import iree.runtime as rt
-import numpy as np
 
 from iree_tuner.compiler.context import to_bytecode
-from iree_tuner.compiler.versions import installed
-from iree_tuner.device.memory import LoadedDispatch, Memory, hal_type, read_back
+from iree_tuner.device.data import stored
+from iree_tuner.device.memory import LoadedDispatch, Memory, hal_type, push, read_back, uploaded
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.candidate import Built
 from iree_tuner.program.bindings import Harness
@@ -25,18 +22,18 @@ from iree_tuner.program.extract import extract_here
 from iree_tuner.program.phases import submit_program
 from iree_tuner.program.source import Program
 from iree_tuner.space.configuration import Assignment, Configuration
-from iree_tuner.space.joint import JointSpace, named
+from iree_tuner.space.joint import named
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.spec.io import embed_bytes
-from iree_tuner.suite.backends.backend import Job, TriedBackend
+from iree_tuner.suite.backends.backend import Job, LoadedCalls
 from iree_tuner.suite.operation import CannotError
 from iree_tuner.suite.programs import Programs, load_programs, save_programs
 from iree_tuner.suite.suite_file import Patterns, is_found, patterns_of
 from iree_tuner.suite.tensors import Array, read_inputs
 from iree_tuner.targets.registry import on_host, on_one_core
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for, first_line
-from iree_tuner.tuning.baseline import Task, measure_baselines
+from iree_tuner.tuning.baseline import measure_baselines
 from iree_tuner.tuning.jobs import Build as BuildJob
 from iree_tuner.tuning.jobs import Jobs, result, results
 from iree_tuner.tuning.lab import Lab
@@ -48,30 +45,21 @@ DEFAULT, TUNED, BEFORE = "iree", "iree-tuned", "iree-before"
 """Names of back ends: as the compiler makes it, tuned, and as an earlier run's compiler made it."""
 
 _streams = itertools.count()
-_TITLES = {DEFAULT: "IREE", TUNED: "IREE, tuned", BEFORE: "IREE, earlier run"}
 
 
 @dataclass(frozen=True)
-class Iree(TriedBackend):
-    """A compiled operation."""
+class Iree:
+    """A compiled operation: a `Contender`."""
 
     name: str = DEFAULT  # `DEFAULT`, `TUNED`, `BEFORE`
     programs: Programs | None = None  # its code; None where it did not compile
 
-    @property
-    def title(self) -> str:
-        return _TITLES.get(self.name, self.name)
-
-    def missing(self, device: str) -> str:
-        """Nothing. A missing device is found when it is opened."""
-        return ""
-
-    def version(self) -> str:
-        return installed()["iree-base-compiler"] or ""
-
     def load(self, job: Job) -> IreeRunning:
         """Load an operation. Raises CannotError where it does not load."""
-        job = _in_own_stream(job)
+        if job.conditions.streams > 1 and not on_host(job.device):
+            # Each of those side by side opens the device for itself, since a device has one stream.
+            uri = job.device if "://" in job.device else f"{job.device}://"
+            job = replace(job, device=f"{uri}?stream={next(_streams) % job.conditions.streams}")
         if job.conditions.threads and on_host(job.device) and not on_one_core(job.device):
             rt.flags.parse_flags(f"--task_topology_group_count={job.conditions.threads}")
         if self.programs is None:
@@ -82,19 +70,13 @@ class Iree(TriedBackend):
             raise CannotError(f"the program does not load: {first_line(error)}") from None
 
 
-def _in_own_stream(job: Job) -> Job:
-    """Of several side by side on a GPU, each opens the device for itself, since a device has one stream."""
-    if job.conditions.streams == 1 or on_host(job.device):
-        return job
-    uri = job.device if "://" in job.device else f"{job.device}://"
-    return replace(job, device=f"{uri}?stream={next(_streams) % job.conditions.streams}")
-
-
 class IreeRunning:
     """A program on a device: whole, and for device time its dispatches alone, one after the other."""
 
     def __init__(self, job: Job, programs: Programs) -> None:
-        self._whole = _Whole(job, programs.program)
+        self._job = job
+        self._whole = _whole(job, programs.program)
+        self.note = programs.note
         self._parts: list[tuple[LoadedDispatch, int]] = []
         if job.conditions.timing == "device":
             for part in programs.parts:
@@ -111,38 +93,28 @@ class IreeRunning:
         return sum(loaded.run(count * calls) for loaded, calls in self._parts)
 
     def result(self) -> Array:
-        """Of the first inputs, by the whole program."""
-        return self._whole.result()
+        """By the whole program, of new inputs: IREE 3.13 may write to the arguments of a call."""
+        return self._whole.read(self._whole.call(_copies(self._job, 1)[0]))
 
 
-class _Whole:
+def _whole(job: Job, path: str) -> LoadedCalls[rt.VmVariantList, rt.VmVariantList]:
     """The program's one function, called as its users call it."""
+    config, hal = device_for(job.device)
+    module = rt.VmModule.mmap(config.vm_instance, path)
+    context = rt.VmContext(config.vm_instance, modules=[hal, module])
+    function = module.lookup_function("main")
+    if function is None:
+        raise ValueError("the program has no function @main")
 
-    def __init__(self, job: Job, path: str) -> None:
-        config, hal = device_for(job.device)
-        self._device = config.device
-        module = rt.VmModule.mmap(config.vm_instance, path)
-        self._context = rt.VmContext(config.vm_instance, modules=[hal, module])
-        function = module.lookup_function("main")
-        if function is None:
-            raise ValueError("the program has no function @main")
-        self._function = function
-        self._job = job
-        self._arguments = _arguments(job)
-        self._next = 0
-
-    def run(self, count: int) -> float:
-        start = time.perf_counter()
-        for _ in range(count):
-            self._context.invoke(self._function, self._arguments[self._next], rt.VmVariantList(1))
-            self._next = (self._next + 1) % len(self._arguments)
-        return time.perf_counter() - start
-
-    def result(self) -> Array:
-        """Of new inputs: IREE 3.13 may write to the arguments that it is called with."""
+    def call(arguments: rt.VmVariantList) -> rt.VmVariantList:
         results = rt.VmVariantList(1)
-        self._context.invoke(self._function, _copies(self._job, 1)[0], results)
-        return read_back(self._device, results.get_variant(0))
+        context.invoke(function, arguments, results)
+        return results
+
+    def read(results: rt.VmVariantList) -> Array:
+        return read_back(config.device, results.get_variant(0))
+
+    return LoadedCalls(call, _arguments(job), read=read)
 
 
 @lru_cache(maxsize=1)
@@ -153,27 +125,18 @@ def _arguments(job: Job) -> list[rt.VmVariantList]:
 
 def _copies(job: Job, count: int) -> list[rt.VmVariantList]:
     inputs = read_inputs(job.operation, job.inputs)
-    types = [each.element_type for each in job.operation.inputs]
+    kinds = [each.element_type for each in job.operation.inputs]
     device = device_for(job.device)[0].device
-    return [_pushed(device, inputs, types) for _ in range(count)]
+    found = [rt.VmVariantList(len(inputs)) for _ in range(count)]
+    for arguments in found:
+        for value, kind in zip(inputs, kinds, strict=True):
+            buffer = uploaded(device, stored(value, kind))
+            push(arguments, rt.HalBufferView(buffer, list(value.shape), hal_type(kind)))
+    return found
 
 
 _memory = lru_cache(maxsize=4)(Memory.for_timing)
 """The buffers of dispatches that have the same bindings."""
-
-
-def _pushed(device: rt.HalDevice, inputs: Sequence[Array], types: Sequence[str]) -> rt.VmVariantList:
-    arguments = rt.VmVariantList(len(inputs))
-    for value, element_type in zip(inputs, types, strict=True):
-        view = device.allocator.allocate_buffer_copy(
-            memory_type=rt.MemoryType.DEVICE_LOCAL,
-            allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
-            device=device,
-            buffer=np.ascontiguousarray(value),
-            element_type=hal_type(element_type),
-        )
-        arguments.push_ref(cast(rt.VmRef, view))  # any ref object will do; the stubs name one
-    return arguments
 
 
 # Compile operations with IREE: as the compiler makes them, with a spec and flags, or in a configuration.
@@ -188,6 +151,7 @@ class Build:
     spec: bytes = b""  # bytecode of a tuning spec; empty for none
     configuration: Configuration | None = None  # of the dispatch; `spec` has it too, for the whole program
     dispatch: str = ""  # which dispatch it is of
+    note: str = ""  # a remark about it
 
 
 def compile_version(
@@ -238,9 +202,9 @@ def _parts(program: Program, version: Build, lab: Lab) -> Jobs[tuple[list[tuple[
     return parts, ""
 
 
-def spec_of(entries: Sequence[SpecEntry], lab: Lab, flags: Sequence[str] = ()) -> bytes:
+def spec_of(entries: Sequence[SpecEntry], lab: Lab) -> bytes:
     """A tuning spec with these entries, as bytecode."""
-    return to_bytecode(build_spec(entries, lab.context, flags=flags))
+    return to_bytecode(build_spec(entries, lab.context))
 
 
 # The configurations of an operation's dispatch: named, so that regular expressions can choose among them.
@@ -282,37 +246,23 @@ def configuration_name(assignment: Assignment, label: str) -> str:
     return "_".join([re.sub(r"\W", "_", own), *parts])
 
 
-class NamedConfigurations:
-    """The space of the dispatch that takes most of an operation's time, which the lab's device measures.
+def configurations(program: Program, lab: Lab, choice: Wanted) -> Iterator[Build]:
+    """The wanted configurations of the dispatch that takes most of an operation's time on the lab's device.
 
-    Raises TunerError if nothing can be configured, or the operation does not compile.
+    They are in the order of the space, or a sample. Raises TunerError if nothing can be configured, or the
+    operation does not compile.
     """
+    first = measure_baselines(read_tasks(program, lab, Silent()), lab, StopRequest())[0]
+    if (space := first.space) is None:
+        raise TunerError(f"no dispatch has configurations: {first.note}", location=program.name)
+    workload, dispatch = first.task.workload, first.task.dispatches[0].name
 
-    def __init__(self, program: Program, lab: Lab) -> None:
-        first = measure_baselines(read_tasks(program, lab, Silent()), lab, StopRequest())[0]
-        if first.space is None:
-            raise TunerError(f"no dispatch has configurations: {first.note}", location=program.name)
-        self._lab = lab
-        self._task: Task = first.task
-        self.space: JointSpace = first.space
+    def build(assignment: Assignment) -> Build:
+        name, configuration = configuration_name(assignment, space.label), space.configuration(assignment)
+        spec = spec_of([SpecEntry(workload, configuration)], lab)
+        return Build(name, spec=spec, configuration=configuration, dispatch=dispatch)
 
-    def chosen(self, choice: Wanted) -> Iterator[Build]:
-        """The wanted versions, all in the order of the space, or a sample."""
-        members = self.space.shuffled(choice.seed) if choice.count is not None else self._every()
-        wanted = (each for each in members if is_found(choice.patterns, self.name(each)))
-        return map(self.version, islice(wanted, choice.count))
-
-    def name(self, assignment: Assignment) -> str:
-        return configuration_name(assignment, self.space.label)
-
-    def version(self, assignment: Assignment) -> Build:
-        """The compilation of an operation in a configuration."""
-        configuration = self.space.configuration(assignment)
-        spec = spec_of([SpecEntry(self._task.workload, configuration)], self._lab)
-        dispatch = self._task.dispatches[0].name
-        return Build(self.name(assignment), spec=spec, configuration=configuration, dispatch=dispatch)
-
-    def _every(self) -> Iterator[Assignment]:
-        for place, space in enumerate(self.space.spaces):
-            for member in space.enumerate():
-                yield self.space.join(place, member)
+    every = (space.join(place, each) for place, own in enumerate(space.spaces) for each in own.enumerate())
+    members = space.shuffled(choice.seed) if choice.count is not None else every
+    wanted = (each for each in members if is_found(choice.patterns, configuration_name(each, space.label)))
+    return map(build, islice(wanted, choice.count))

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from iree_tuner.device.data import dtype_of
-from iree_tuner.suite.operation import Binary, CannotError, ConvLayer, Reduction, Unary
+from iree_tuner.suite.operation import Binary, ConvLayer, Reduction, Unary
 
 jax: Any = import_module("jax")  # typed loosely: it need not be there where types are checked
 jnp: Any = import_module("jax.numpy")
@@ -21,15 +21,12 @@ class JaxPrimitives:
     """Functions of JAX, inside `jit`; `Primitives[Traced]`. f32 is multiplied as f32 on GPUs too."""
 
     def cast(self, x: Traced, element_type: str) -> Traced:
-        dtype = _dtype(element_type)
+        dtype: Any = dtype_of(element_type)
         if jnp.issubdtype(x.dtype, jnp.floating) and jnp.issubdtype(dtype, jnp.integer):
             limits = jnp.iinfo(dtype)
             inside = jnp.clip(jnp.rint(x), limits.min, limits.max).astype(dtype)
             return jnp.where(x >= limits.max, jnp.asarray(limits.max, dtype), inside)
         return x.astype(dtype)
-
-    def constant(self, value: float, like: Traced) -> Traced:
-        return jnp.asarray(value, like.dtype)
 
     def transpose(self, x: Traced, order: Sequence[int]) -> Traced:
         """XLA makes it a part of its user."""
@@ -91,11 +88,11 @@ class JaxPrimitives:
         """Over axes; sums and means of floats are held in f32 at least."""
         where = tuple(axes)
         if kind in ("max", "min"):
-            return (jnp.max if kind == "max" else jnp.min)(x, axis=where)
+            return getattr(jnp, kind)(x, axis=where)
         dtype = _wide(x, element_type)
         if kind == "mean" or jnp.issubdtype(dtype, jnp.floating):
             dtype = jnp.promote_types(dtype, jnp.float32)
-        return (jnp.sum if kind == "sum" else jnp.mean)(x, axis=where, dtype=dtype)
+        return getattr(jnp, kind)(x, axis=where, dtype=dtype)
 
     def unary(self, kind: Unary, x: Traced) -> Traced:
         """Element by element; functions of several steps in f32 at least: free where XLA fuses."""
@@ -104,19 +101,12 @@ class JaxPrimitives:
         return _UNARY[kind](x)
 
     def binary(self, kind: Binary, a: Traced, b: Traced) -> Traced:
-        return _BINARY[kind](a, b)
-
-
-def _dtype(element_type: str) -> Any:  # noqa: ANN401
-    dtype = dtype_of(element_type)
-    if dtype is None:
-        raise CannotError(f"JAX has no {element_type}")
-    return dtype
+        return getattr(jnp, kind)(a, b)
 
 
 def _wide(x: Traced, element_type: str) -> Any:  # noqa: ANN401
     """The wider one of the tensor's type and the given one."""
-    asked = _dtype(element_type)
+    asked: Any = dtype_of(element_type)
     return asked if asked.itemsize > x.dtype.itemsize else x.dtype
 
 
@@ -125,9 +115,4 @@ _UNARY: dict[Unary, Callable[[Traced], Traced]] = {
     "gelu_tanh": lambda x: jax.nn.gelu(x, approximate=True), "silu": jax.nn.silu, "sigmoid": jax.nn.sigmoid,
     "tanh": jnp.tanh, "exp": jnp.exp, "sqrt": jnp.sqrt, "rsqrt": lax.rsqrt, "abs": jnp.abs,
     "negate": jnp.negative,
-}  # fmt: skip
-
-_BINARY: dict[Binary, Callable[[Traced, Traced], Traced]] = {
-    "add": jnp.add, "subtract": jnp.subtract, "multiply": jnp.multiply, "divide": jnp.divide,
-    "maximum": jnp.maximum, "minimum": jnp.minimum,
 }  # fmt: skip

@@ -90,11 +90,7 @@ class OnnxPrimitives:
             wide = self._add("Round", [self.cast(x, "f64")], x.shape, "f64")
             x = self._add("Clip", [wide, *(self._held(np.asarray(end)) for end in ends)], wide.shape, "f64")
         more = {"saturate": 0} if wanted.is_small_float else {}
-        return self._add("Cast", [x], x.shape, element_type, to=_type_of(element_type), **more)
-
-    def constant(self, value: float, like: OnnxNode) -> OnnxNode:
-        """A number that the graph holds."""
-        return self._held(np.asarray(value, dtype_of(like.element_type)))
+        return self._add("Cast", [x], x.shape, element_type, to=TYPES[element_type], **more)
 
     def transpose(self, x: OnnxNode, order: Sequence[int]) -> OnnxNode:
         """A node, which the runtime fuses with products."""
@@ -182,17 +178,11 @@ class OnnxPrimitives:
         kind = element_type or _ELEMENTS[values.dtype]
         name = f"constant_{len(self.constants)}"
         bits = np.ascontiguousarray(values).tobytes()
-        self.constants.append(helper.make_tensor(name, _type_of(kind), values.shape, bits, raw=True))
+        self.constants.append(helper.make_tensor(name, TYPES[kind], values.shape, bits, raw=True))
         return OnnxNode(name, values.shape, kind)
 
 
 _ELEMENTS = {dtype_of(name): name for name in TYPES}
-
-
-def _type_of(element_type: str) -> int:
-    if element_type not in TYPES:
-        raise CannotError(f"ONNX has no {element_type}")
-    return TYPES[element_type]
 
 
 def _wider(own: str, asked: str) -> str:
@@ -200,4 +190,4 @@ def _wider(own: str, asked: str) -> str:
 
 
 def _described(node: OnnxNode) -> Any:  # noqa: ANN401
-    return helper.make_tensor_value_info(node.name, _type_of(node.element_type), node.shape)
+    return helper.make_tensor_value_info(node.name, TYPES[node.element_type], node.shape)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import time
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache, partial
 from importlib import import_module
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -31,13 +31,6 @@ TYPES: dict[str, Any] = {
 }  # fmt: skip
 
 
-def type_of(element_type: str) -> Any:  # noqa: ANN401
-    """PyTorch's type. Raises CannotError where it has none."""
-    if element_type not in TYPES:
-        raise CannotError(f"PyTorch has no {element_type}")
-    return TYPES[element_type]
-
-
 class TorchPrimitives:
     """Functions of PyTorch; `Primitives[Tensor]`. Layouts become views: nothing is copied for them."""
 
@@ -47,16 +40,12 @@ class TorchPrimitives:
 
     def cast(self, x: Tensor, element_type: str) -> Tensor:
         """Other elements; the same tensor where they are of this type."""
-        kind = type_of(element_type)
+        kind = TYPES[element_type]
         if x.dtype.is_floating_point and not kind.is_floating_point:
             limits = torch.iinfo(kind)
             inside = x.double().round().clamp(limits.min, limits.max).to(kind)  # i64's largest is no float
             return torch.where(x >= limits.max, limits.max, inside)
         return x.to(kind)
-
-    def constant(self, value: float, like: Tensor) -> Tensor:
-        """A number in the host's memory, which kernels on a GPU take as an argument."""
-        return torch.tensor(value, dtype=like.dtype)
 
     def transpose(self, x: Tensor, order: Sequence[int]) -> Tensor:
         return x.permute(tuple(order))
@@ -68,7 +57,7 @@ class TorchPrimitives:
         """By the library for their type; with a wider result directly where a GPU's library has it."""
         if a.element_size() == 1:
             return self._narrow_matmul(a, b, element_type)
-        kind = torch.promote_types(a.dtype, type_of(element_type))
+        kind = torch.promote_types(a.dtype, TYPES[element_type])
         if kind == a.dtype:
             return torch.matmul(a, b)
         product = {2: torch.mm, 3: torch.bmm}.get(a.dim())
@@ -85,7 +74,7 @@ class TorchPrimitives:
             one = self._ones.get(a.device)
             if one is None:
                 one = self._ones[a.device] = torch.ones((), device=a.device)
-            return torch._scaled_mm(a, b, scale_a=one, scale_b=one, out_dtype=type_of(element_type))
+            return torch._scaled_mm(a, b, scale_a=one, scale_b=one, out_dtype=TYPES[element_type])
         except (RuntimeError, ValueError) as error:
             raise CannotError(f"PyTorch: {first_line(error)}") from None
 
@@ -93,7 +82,7 @@ class TorchPrimitives:
         """`convNd`, and `convolution_backward`, as in training; channels that come last stay there."""
         if not lhs.dtype.is_floating_point or lhs.element_size() == 1:
             raise CannotError(f"PyTorch has no convolution of {lhs.dtype}")
-        kind = torch.promote_types(lhs.dtype, type_of(element_type))
+        kind = torch.promote_types(lhs.dtype, TYPES[element_type])
         lhs, rhs = lhs.to(kind), rhs.to(kind)
         window = layer.strides, layer.padding, layer.dilations
         rank, groups = len(layer.image), layer.groups
@@ -148,15 +137,15 @@ class TorchPrimitives:
         """Over axes; sums and means are held in the wider one of the given type and the tensor's."""
         where = tuple(axes)
         if kind in ("max", "min"):
-            return (torch.amax if kind == "max" else torch.amin)(x, where)
-        wide = torch.promote_types(x.dtype, type_of(element_type))
-        return (torch.sum if kind == "sum" else torch.mean)(x, where, dtype=wide)
+            return getattr(torch, f"a{kind}")(x, where)
+        wide = torch.promote_types(x.dtype, TYPES[element_type])
+        return getattr(torch, kind)(x, where, dtype=wide)
 
     def unary(self, kind: Unary, x: Tensor) -> Tensor:
         return _UNARY[kind](x)
 
     def binary(self, kind: Binary, a: Tensor, b: Tensor) -> Tensor:
-        return _BINARY[kind](a, b)
+        return getattr(torch, kind)(a, b)
 
 
 _UNARY: dict[Unary, Callable[[Tensor], Tensor]] = {
@@ -164,11 +153,6 @@ _UNARY: dict[Unary, Callable[[Tensor], Tensor]] = {
     "gelu_tanh": lambda x: functional.gelu(x, approximate="tanh"), "silu": functional.silu,
     "sigmoid": torch.sigmoid, "tanh": torch.tanh, "exp": torch.exp, "sqrt": torch.sqrt, "rsqrt": torch.rsqrt,
     "abs": torch.abs, "negate": torch.neg,
-}  # fmt: skip
-
-_BINARY: dict[Binary, Callable[[Tensor, Tensor], Tensor]] = {
-    "add": torch.add, "subtract": torch.sub, "multiply": torch.mul, "divide": torch.div,
-    "maximum": torch.maximum, "minimum": torch.minimum,
 }  # fmt: skip
 
 
@@ -187,23 +171,23 @@ def load(job: Job, *, compiled: bool = False) -> Running:
     device = torch_device(job.device)
     if on_host(job.device) and job.conditions.threads:
         torch.set_num_threads(job.conditions.threads)
-    _settle()
+    torch.backends.cudnn.allow_tf32 = False  # f32 stays f32 in convolutions, as in products by default
+    torch.backends.cudnn.benchmark = True  # sizes do not change
     if device.type == "cuda":
         torch.cuda.empty_cache()  # of the operation before: other processes compute there too
-    copies = copies_on(device, job)
+    host = _tensors_of(job.operation, read_inputs(job.operation, job.inputs))
+    copies = [[each.to(device, copy=True) for each in host] for _ in range(job.copies)]
     call = _call_of(job.operation, compiled, copies[0])
     result = job.operation.result.element_type
     if device.type == "cpu":
-        return HostCalls(call, copies, result)
+        read = partial(array_of, element_type=result)
+        return LoadedCalls[Sequence[Tensor], Tensor](call, copies, read=read, around=torch.inference_mode)
     return GpuCalls(device, call, copies, result, graph=job.conditions.timing == "device")
 
 
-def copies_on(device: Any, job: Job) -> list[list[Tensor]]:  # noqa: ANN401
-    """The inputs of a job on a device, as many copies as it asks for."""
-    inputs = read_inputs(job.operation, job.inputs)
-    kinds = [each.element_type for each in job.operation.inputs]
-    host = [tensor_of(array, kind) for array, kind in zip(inputs, kinds, strict=True)]
-    return [[each.to(device, copy=True) for each in host] for _ in range(job.copies)]
+def _tensors_of(operation: Operation, arrays: Sequence[Array]) -> list[Tensor]:
+    kinds = [each.element_type for each in operation.inputs]
+    return [tensor_of(array, kind) for array, kind in zip(arrays, kinds, strict=True)]
 
 
 def torch_device(uri: str) -> Any:  # noqa: ANN401
@@ -222,7 +206,7 @@ def torch_device(uri: str) -> Any:  # noqa: ANN401
 
 def tensor_of(array: Array, element_type: str) -> Tensor:
     """A tensor with the array's elements; types that NumPy lacks by their bits."""
-    kind = type_of(element_type)
+    kind = TYPES[element_type]
     plain = np.ascontiguousarray(array)
     if plain.dtype.kind not in "fi" or plain.dtype.type.__module__ != "numpy":
         return torch.from_numpy(plain.view(f"i{plain.itemsize}").copy()).view(kind)
@@ -231,33 +215,16 @@ def tensor_of(array: Array, element_type: str) -> Tensor:
 
 def array_of(tensor: Tensor, element_type: str) -> Array:
     """The inverse of `tensor_of`."""
-    dtype = dtype_of(element_type)
-    if dtype is None or tensor.dtype != type_of(element_type):
+    if tensor.dtype != TYPES[element_type]:
         raise TypeError(f"the result is of {tensor.dtype}, not {element_type}")
     plain = tensor.detach().cpu().contiguous()
     bits = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[plain.element_size()]
     found: Any = plain.view(bits).numpy()
-    return found.view(dtype)
+    return found.view(dtype_of(element_type))
 
 
-class HostCalls(LoadedCalls[Sequence[Tensor], Tensor]):
-    """On the host, where a call returns when it is done."""
-
-    def __init__(self, call: Call, copies: Sequence[Sequence[Tensor]], element_type: str) -> None:
-        super().__init__(call, copies, read=lambda tensor: array_of(tensor, element_type))
-
-    def run(self, count: int) -> float:
-        """Without what training needs."""
-        with torch.inference_mode():
-            return super().run(count)
-
-    def result(self) -> Array:
-        with torch.inference_mode():
-            return super().result()
-
-
-class GpuCalls(Generic[A]):
-    """On a GPU, in a stream of its own, so that several may run side by side: a `Running`.
+class GpuCalls(LoadedCalls[A, Tensor]):
+    """On a GPU, in a stream of its own, so that several may run side by side.
 
     Args:
         device: which.
@@ -271,55 +238,46 @@ class GpuCalls(Generic[A]):
         self, device: Any, call: Callable[[A], Tensor], copies: Sequence[A], element_type: str,  # noqa: ANN401
         *, graph: bool,
     ) -> None:  # fmt: skip
-        self._call = call
-        self._copies = copies
-        self._element_type = element_type
-        self._turn = itertools.cycle(copies)
+        super().__init__(
+            call, copies, read=lambda tensor: array_of(tensor, element_type),
+            wait=lambda _: self._stream.synchronize(), each=not graph, around=self._in_stream,
+        )  # fmt: skip
         self._device = device
-        self._each = not graph
         self._calls_in_graph = len(copies) * -(-_GRAPH_CALLS // len(copies))
         torch.cuda.synchronize(device)
         self._stream = torch.cuda.Stream(device)
-        with torch.inference_mode(), torch.cuda.stream(self._stream):
+        with self._in_stream():
             for inputs in [*[copies[0]] * _WARM_UP, *copies]:
                 call(inputs)  # kernels are compiled, tuned and loaded before anything is captured
             self._stream.synchronize()
-            self._graph, self.note = self._captured() if graph else (None, "")
+            self._graph, self.note = self._captured()
 
-    def run(self, count: int) -> float:
-        """Compute it this many times.
+    def make(self, count: int) -> None:
+        """Whole graphs first: while they run, the remaining calls are launched one by one."""
+        left = count
+        if self._graph is not None:
+            for _ in range(count // self._calls_in_graph):
+                self._graph.replay()
+            left = count % self._calls_in_graph
+        super().make(left)
+        if not self.each and not left:
+            self._stream.synchronize()
 
-        Whole graphs first: while they run, the remaining calls are launched one by one.
-        """
+    @contextmanager
+    def _in_stream(self) -> Generator[None]:
         with torch.inference_mode(), torch.cuda.stream(self._stream):
             self._stream.synchronize()
-            start = time.perf_counter()
-            if self._each:
-                for _ in range(count):
-                    self._call(next(self._turn))
-                    self._stream.synchronize()
-                return time.perf_counter() - start
-            left = count
-            if self._graph is not None:
-                for _ in range(count // self._calls_in_graph):
-                    self._graph.replay()
-                left = count % self._calls_in_graph
-            for _ in range(left):
-                self._call(next(self._turn))
-            self._stream.synchronize()
-            return time.perf_counter() - start
-
-    def result(self) -> Array:
-        with torch.inference_mode(), torch.cuda.stream(self._stream):
-            return array_of(self._call(self._copies[0]), self._element_type)
+            yield
 
     def _captured(self) -> tuple[Any, str]:
-        """A graph of calls on all copies in turn; or None and why."""
+        """A graph of calls on all copies in turn; or None and why, or None where each is waited for."""
+        if self.each:
+            return None, ""
         graph = torch.cuda.CUDAGraph()
         try:
             with torch.cuda.graph(graph, stream=self._stream, capture_error_mode="thread_local"):
-                for inputs in itertools.islice(itertools.cycle(self._copies), self._calls_in_graph):
-                    self._call(inputs)
+                for inputs in itertools.islice(itertools.cycle(self.copies), self._calls_in_graph):
+                    self.call(inputs)
             graph.replay()
             self._stream.synchronize()
         except RuntimeError as error:
@@ -361,12 +319,6 @@ def _compiled(operation: Operation) -> Callable[..., Tensor]:
     return torch.compile(_function(operation), fullgraph=True, dynamic=False)
 
 
-def _settle() -> None:
-    """f32 stays f32 in convolutions, as it does in products by default; sizes do not change."""
-    torch.backends.cudnn.allow_tf32 = False
-    torch.backends.cudnn.benchmark = True
-
-
 _LONG_FLOPS = 4e10
 _FLOATS = ("f", "b")  # how names of floating types begin
 
@@ -381,29 +333,15 @@ def torch_reference(operation: Operation, inputs: Sequence[Array]) -> Array:
     integers = operation.result.element_type[0] not in _FLOATS
     wide = torch.float64 if on_gpu or integers or operation.flops < _LONG_FLOPS else torch.float32
     torch.backends.cudnn.allow_tf32 = False
-    kinds = [each.element_type for each in operation.inputs]
-    tensors = [tensor_of(array, kind).to(device).to(wide) for array, kind in zip(inputs, kinds, strict=True)]
+    tensors = [each.to(device).to(wide) for each in _tensors_of(operation, inputs)]
     with torch.inference_mode():
-        found = operation.compute(_Wide(wide), tensors)
+        found = operation.compute(_Exact(), tensors)
     kind = operation.result.element_type if integers else {torch.float64: "f64"}.get(wide, "f32")
     return array_of(found.contiguous(), kind)
 
 
-class _Wide(TorchPrimitives):
-    """Primitives that leave floating numbers as precise as they are."""
-
-    def __init__(self, wide: Any) -> None:  # noqa: ANN401
-        super().__init__()
-        self._wide = wide
+class _Exact(TorchPrimitives):
+    """In the precision of its inputs; only integers are rounded."""
 
     def cast(self, x: Tensor, element_type: str) -> Tensor:
         return x if element_type[0] in _FLOATS else super().cast(x, element_type)
-
-    def matmul(self, a: Tensor, b: Tensor, element_type: str) -> Tensor:
-        return torch.matmul(a, b)
-
-    def layer(self, layer: ConvLayer, lhs: Tensor, rhs: Tensor, element_type: str) -> Tensor:
-        return super().layer(layer, lhs, rhs, "f64")
-
-    def reduce(self, kind: Reduction, x: Tensor, axes: Sequence[int], element_type: str) -> Tensor:
-        return super().reduce(kind, x, axes, "f64" if self._wide == torch.float64 else "f32")

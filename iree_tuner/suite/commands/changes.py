@@ -6,7 +6,6 @@ Runs of the suite on the command line: a folder of results, or a run in a histor
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -39,29 +38,24 @@ from iree_tuner.suite.results import add as add_run
 _HINT = "give a folder of results, or HISTORY.jsonl@RUN: id, beginning of a commit, first or last"
 
 
-@dataclass(frozen=True)
-class Named:
-    """A run, and its history. The history is None for a folder."""
+def run_named_as(name: str) -> tuple[Results, History | None]:
+    """Load a run, and the history that it is in, if it is not in a folder.
 
-    results: Results
-    history: History | None = None
-
-
-def run_named_as(name: str) -> Named:
-    """Load a run. Raises TunerError for a missing or empty run, and UsageError for an incomplete name."""
+    Raises TunerError for a missing or empty run, and UsageError for an incomplete name.
+    """
     path = Path(name)
     if path.is_dir():
-        found = Named(read_results(path))
-        if not found.results.rows:
+        found = read_results(path)
+        if not found.rows:
             raise TunerError("the run has no rows yet", location=name)
-        return found
+        return found, None
     if path.is_file():
         raise UsageError(f"{name}: name a run of this history", hint=_HINT)
     file, at, run = name.rpartition("@")
     if not at or not Path(file).is_file():
         raise TunerError("there are no results of that name", location=name, hint=_HINT)
     history = read_history(Path(file))
-    return Named(run_named(history, run), history)
+    return run_named(history, run), history
 
 
 _TOLD = ("BROKEN", "FIXED", "SLOWER", "FASTER", "NEW", "GONE")
@@ -97,12 +91,12 @@ def changes(
     if output:
         check_installed()
         planned_output(output, ".html")
-    before, after = run_named_as(old), run_named_as(new)
-    known = read_history(history) if history else before.history or after.history
+    (before, earlier), (after, later) = run_named_as(old), run_named_as(new)
+    known = read_history(history) if history else earlier or later
     spreads = spreads_of(known) if known else Spreads()
-    found = changes_of(before.results, after.results, **bounds, spreads=spreads)
-    heads = before.results.facts, after.results.facts
-    sources = (known, before.history, after.history, before.results, after.results)
+    found = changes_of(before, after, **bounds, spreads=spreads)
+    heads = before.facts, after.facts
+    sources = (known, earlier, later, before, after)
     notes = (each.note for each in sources if each is not None and each.note)
     for note in [*dict.fromkeys(notes), *cautions(*heads)]:
         people.print(note, style="yellow")
@@ -111,7 +105,7 @@ def changes(
             print_json(_to_json(each))
         print_json({"before": heads[0].id, "after": heads[1].id, "counts": counts(found)})
     if output:
-        write(output, changes_page(before.results, after.results, **bounds, spreads=spreads))
+        write(output, changes_page(before, after, **bounds, spreads=spreads))
     console = answers_to(as_json=as_json)
     _tell(found, spreads, console)
     console.print(f"{output}: {headline(found)}" if output else headline(found))

@@ -83,7 +83,11 @@ def chosen_operations(suites: Sequence[str], flags: OperationFlags) -> list[Oper
         found += _swept(flags, given)
     elif given:
         raise UsageError(f"--{next(iter(given))} requires --operation and does not apply to suites")
-    return _only(distinct(found), flags.only)
+    patterns = patterns_of(flags.only or "")
+    kept = [each for each in distinct(found) if is_found(patterns, each.name)]
+    if not kept:
+        raise UsageError(f"--only: no operation's name matches '{flags.only}'")
+    return kept
 
 
 def _values(flags: OperationFlags) -> dict[str, str]:
@@ -113,18 +117,7 @@ def _swept(flags: OperationFlags, given: dict[str, str]) -> list[Operation]:
     return found
 
 
-def _only(operations: list[Operation], patterns: str | None) -> list[Operation]:
-    wanted = patterns_of(patterns or "")
-    found = [each for each in operations if is_found(wanted, each.name)]
-    if not found:
-        raise UsageError(f"--only: no operation's name matches '{patterns}'")
-    return found
-
-
-# `iree-tuner suite list`: list kinds of operations and suites, or the operations of a suite.
-
-
-# `iree-tuner suite generate`: write operations as programs.
+# `iree-tuner suite list` and `iree-tuner suite generate`.
 
 
 _DEFAULTS = OperationFlags()

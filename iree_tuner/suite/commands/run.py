@@ -215,7 +215,7 @@ class SuiteProgress:
     def working(self, device: str, what: str) -> None:
         self._doing[device] = what
         told = "; ".join(
-            what if len(self._doing) == 1 else f"{device}: {what}" for device, what in self._doing.items()
+            what if len(self._doing) == 1 else f"{device}: {what}" for device, what in [*self._doing.items()]
         )
         if self._task is not None:
             self._bar.update(self._task, description=told)

@@ -21,6 +21,7 @@ from iree_tuner.suite.operation import (
     T,
     TensorType,
     Value,
+    check_choice,
     check_sizes,
     reordered,
 )
@@ -127,8 +128,7 @@ class ConvolutionOp(Operation):
         check_type("image", self.image, (*FLOATS, "i8"))
         check_type("filters", self.filters, (*FLOATS, "i8"))
         check_type("out", self.out, (*FLOATS, "i32") if self._sums == "i32" else FLOATS)
-        if self.layout not in _LAYOUTS:
-            raise UsageError(f"layout: '{self.layout}' is not one of {', '.join(_LAYOUTS)}")
+        check_choice(self, "layout", _LAYOUTS)
         for name, channels in (("c", self.c), ("f", self.f)):
             if channels % self.groups:
                 raise UsageError(f"groups: {name} ({channels}) is not a multiple of {self.groups}")

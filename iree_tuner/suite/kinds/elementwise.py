@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, get_args
+from typing import ClassVar
 
 from iree.compiler import ir
 
@@ -12,18 +12,17 @@ from iree_tuner.errors import UsageError, did_you_mean
 from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.suite import tensors
 from iree_tuner.suite.operation import (
-    Binary,
+    BINARY,
+    UNARY,
     Operation,
     Primitives,
     T,
     TensorType,
-    Unary,
+    chained,
     check_sizes,
 )
 from iree_tuner.suite.tensors import WIDE, check_type, element, elementwise, in_name
 
-_UNARY: Mapping[str, Unary] = {each: each for each in get_args(Unary)}
-_BINARY: Mapping[str, Binary] = {each: each for each in get_args(Binary)}
 _ROOTS = ("sqrt", "rsqrt")
 _OF_POSITIVE = (*_ROOTS, "divide")
 _SIGNED, _UNSIGNED = ("subtract", "negate"), ("abs", "exp", "sigmoid")
@@ -52,7 +51,7 @@ class Elementwise(Operation):
     @property
     def inputs(self) -> tuple[TensorType, ...]:
         """One matrix, and one more for each function of two values."""
-        return (self.result,) * (1 + sum(each in _BINARY for each in self._functions))
+        return (self.result,) * (1 + sum(each in BINARY for each in self._functions))
 
     @property
     def result(self) -> TensorType:
@@ -80,7 +79,7 @@ class Elementwise(Operation):
     def check(self) -> None:
         check_sizes(self, "rows", "columns")
         check_type("element_type", self.element_type, WIDE)
-        known = (*_UNARY, *_BINARY)
+        known = (*UNARY, *BINARY)
         signed = ""
         for each in self._functions:
             if each not in known:
@@ -97,18 +96,13 @@ class Elementwise(Operation):
 
         def body(*elements: ir.Value) -> ir.Value:
             x, *others = (tensors.converted(each, work) for each in elements)
-            left = iter(others)
-            for each in self._functions:
-                x = tensors.binary(each, x, next(left)) if each in _BINARY else tensors.unary(each, x)
+            x = chained(self._functions, x, others, tensors.unary, tensors.binary)
             return tensors.converted(x, out)
 
         return elementwise([(each, (0, 1)) for each in inputs], self.result, body)
 
     def compute(self, ops: Primitives[T], inputs: Sequence[T]) -> T:
-        x, *others = inputs
-        left = iter(others)
-        for each in self._functions:
-            x = ops.binary(_BINARY[each], x, next(left)) if each in _BINARY else ops.unary(_UNARY[each], x)
+        x = chained(self._functions, inputs[0], inputs[1:], ops.unary, ops.binary)
         return ops.cast(x, self.element_type)
 
     @property

@@ -21,6 +21,7 @@ from iree_tuner.suite.operation import (
     Primitives,
     T,
     TensorType,
+    check_choice,
     check_sizes,
     reordered,
 )
@@ -36,7 +37,7 @@ from iree_tuner.suite.tensors import (
     sums_of,
 )
 
-_SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
+SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 _SIZES = re.compile(r"(0|[1-9]\d*)(x(0|[1-9]\d*)){0,2}")
 _ROLES = {"forward": ("in", "fil", "out"), "data": ("out", "fil", "in"), "weights": ("out", "in", "fil")}
 _Place = Sequence[tuple[str, int]]
@@ -119,8 +120,7 @@ class ConvolutionLayer(Operation):
     def check(self) -> None:
         check_sizes(self, "n", "c", "k", "groups")
         check_type("element_type", self.element_type, WIDE)
-        if self.direction not in get_args(Direction):
-            raise UsageError(f"direction: '{self.direction}' is not one of {', '.join(get_args(Direction))}")
+        check_choice(self, "direction", get_args(Direction))
         names = ("image", "kernel", "strides", "padding", "dilations")
         texts = {name: str(self.arguments[name]) for name in names}
         for name, text in texts.items():
@@ -131,7 +131,9 @@ class ConvolutionLayer(Operation):
         if len({len(_sizes(text)) for text in texts.values()}) > 1:
             told = ", ".join(f"{name} {text}" for name, text in texts.items())
             raise UsageError(f"the numbers of dimensions differ: {told}")
-        self._check_layouts()
+        for name, layout in self._layouts.items():
+            if sorted(layout) != sorted(f"NC{self._spatial}"):
+                raise UsageError(f"{name}_layout: '{layout}' is not a permutation of NC{self._spatial}")
         for name, channels in (("c", self.c), ("k", self.k)):
             if channels % self.groups:
                 raise UsageError(f"groups: {name} ({channels}) is not a multiple of {self.groups}")
@@ -149,7 +151,9 @@ class ConvolutionLayer(Operation):
             return self._epilogue.build(self._data(lhs, rhs), extras)
         image, other, role = (lhs, rhs, "fil") if self.direction == "forward" else (rhs, lhs, "out")
         around, result = self._in_layout("in", self._layer.padding), self._roles[2]
-        places = {"in": self._windows, role: self._places(role), result: self._places(result)}
+        steps = enumerate(zip(self._layer.strides, self._layer.dilations, strict=True))
+        windows = [((f"o{i}", stride), (f"r{i}", dilation)) for i, (stride, dilation) in steps]
+        places = {"in": self._places("in", windows), role: self._places(role), result: self._places(result)}
         return self._epilogue.build(self._contraction(padded(image, around, around), other, places), extras)
 
     def compute(self, ops: Primitives[T], inputs: Sequence[T]) -> T:
@@ -179,7 +183,7 @@ class ConvolutionLayer(Operation):
 
     @property
     def _spatial(self) -> str:
-        return _SPATIAL[len(_sizes(self.image))]
+        return SPATIAL[len(_sizes(self.image))]
 
     @property
     def _window_size(self) -> int:
@@ -188,12 +192,6 @@ class ConvolutionLayer(Operation):
     @property
     def _epilogue(self) -> Epilogue:
         return Epilogue(("bias",) if self.bias else (), self.result, self._layouts[self._roles[2]].index("C"))
-
-    def _check_layouts(self) -> None:
-        wanted = sorted(f"NC{self._spatial}")
-        for name, layout in self._layouts.items():
-            if sorted(layout) != wanted:
-                raise UsageError(f"{name}_layout: '{layout}' is not a permutation of NC{self._spatial}")
 
     def _tensor(self, role: str) -> TensorType:
         layer = self._layer
@@ -206,14 +204,6 @@ class ConvolutionLayer(Operation):
         """Numbers of the spatial dimensions in a tensor's order, and another one for batch and channels."""
         numbers = dict(zip(self._spatial, spatial, strict=True))
         return [numbers.get(each, other) for each in self._layouts[role]]
-
-    @property
-    def _windows(self) -> list[_Place]:
-        """The loops of the padded images."""
-        steps = enumerate(zip(self._layer.strides, self._layer.dilations, strict=True))
-        return self._places(
-            "in", [((f"o{i}", stride), (f"r{i}", dilation)) for i, (stride, dilation) in steps]
-        )
 
     @property
     def _seen(self) -> list[tuple[int, int, int]]:

@@ -14,7 +14,7 @@ from iree_tuner.errors import UsageError
 from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.suite import epilogue as epilogues
 from iree_tuner.suite.epilogue import Epilogue
-from iree_tuner.suite.operation import Operation, Primitives, T, TensorType, Value, check_sizes
+from iree_tuner.suite.operation import Operation, Primitives, T, TensorType, Value, check_choice, check_sizes
 from iree_tuner.suite.tensors import (
     FLOATS,
     add,
@@ -100,8 +100,7 @@ class Product(Operation):
         check_type("lhs", self.lhs, (*FLOATS, "i8"))
         check_type("rhs", self.rhs, (*FLOATS, "i8"))
         check_type("out", self.out, (*FLOATS, "i32") if self._sums == "i32" else FLOATS)
-        if self.layout not in _LAYOUTS:
-            raise UsageError(f"layout: '{self.layout}' is not one of {', '.join(_LAYOUTS)}")
+        check_choice(self, "layout", _LAYOUTS)
         if self.k % self.split_k:
             raise UsageError(f"split_k: k ({self.k}) is not a multiple of {self.split_k} slices")
         self._epilogue.check()
@@ -182,13 +181,8 @@ class Product(Operation):
         shape = (*self._batch, self.split_k, self.m, self.n)
         maps.append(access(k + 1, (*batch, s, m, n)))
         partial = generic(factors, filled(shape, self._sums), maps, multiply_add)
-        return self._sum_of(partial)
-
-    def _sum_of(self, partial: ir.Value) -> ir.Value:
-        s = len(self._batch)
-        out = filled(self.result.shape, self._sums)
-        maps = [access(s + 3, range(s + 3)), access(s + 3, (*range(s), s + 1, s + 2))]
-        return generic([partial], out, maps, add)
+        summed = [access(k, range(k)), access(k, (*batch, m, n))]
+        return generic([partial], filled(self.result.shape, self._sums), summed, add)
 
 
 @dataclass(frozen=True, kw_only=True)

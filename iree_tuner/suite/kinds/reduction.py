@@ -12,9 +12,8 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.linalg import SoftmaxOp, access, converted, generic
 from iree_tuner.device.data import dtype_of
-from iree_tuner.errors import UsageError
 from iree_tuner.ops.tolerance import Tolerance
-from iree_tuner.suite.operation import Operation, Primitives, T, TensorType, check_sizes
+from iree_tuner.suite.operation import Operation, Primitives, T, TensorType, check_choice, check_sizes
 from iree_tuner.suite.operation import Reduction as Function
 from iree_tuner.suite.tensors import (
     INTEGERS,
@@ -85,9 +84,8 @@ class Reduction(Operation):
 
     def check(self) -> None:
         check_sizes(self, "rows", "columns")
-        for name, value, known in (("function", self.function, REDUCTIONS), ("axis", self.axis, _AXES)):
-            if value not in known:
-                raise UsageError(f"{name}: '{value}' is not one of {', '.join(known)}")
+        check_choice(self, "function", REDUCTIONS)
+        check_choice(self, "axis", _AXES)
         check_type("element_type", self.element_type, WIDE if self.function == "mean" else (*WIDE, *INTEGERS))
 
     def build(self, inputs: Sequence[ir.Value]) -> ir.Value:

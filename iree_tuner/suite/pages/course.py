@@ -19,8 +19,17 @@ from iree_tuner.report.numbers import day, positive
 from iree_tuner.report.page import check_installed, filled
 from iree_tuner.suite.backends.backend import Conditions
 from iree_tuner.suite.changes import ALIKE, VERDICTS, WORTH, Change, Spreads, cautions, changes, counts
-from iree_tuner.suite.pages.together import BASE, conditions_words, draw_ratios, facts_words, labels_of
-from iree_tuner.suite.results import History, Results, Row, RunFacts
+from iree_tuner.suite.pages.together import (
+    BASE,
+    Gain,
+    conditions_words,
+    device_words,
+    draw_ratios,
+    facts_words,
+    gain_of,
+    labels_of,
+)
+from iree_tuner.suite.results import History, Results
 
 # Colors of contenders: the same in all charts of a page.
 
@@ -54,27 +63,20 @@ Lines = Mapping[str, Sequence[Point]]
 
 
 def lines_of(runs: Sequence[Results], device: str) -> Mapping[str, Lines]:
-    """The lines of each operation on a device (by its URI and name in one text, see `device_of`)."""
+    """The lines of each operation on a device (by its URI and name, as `device_words` has them)."""
     found: dict[str, dict[str, list[Point]]] = {}
     for place, run in enumerate(runs):
         for row in run.rows:
             time_us = positive(row.time_us)
-            if device_of(row) == device and row.state == "ok" and time_us is not None:
-                line = found.setdefault(row.operation, {}).setdefault(series_of(row), [])
+            named = device_words(row.device, row.device_name)
+            if named == device and row.state == "ok" and time_us is not None:
+                # The back end, and its configuration if there are several.
+                plain = row.configuration in ("", "default", "spec")
+                series = row.backend if plain else f"{row.backend} {row.configuration}"
+                line = found.setdefault(row.operation, {}).setdefault(series, [])
                 first_us = line[0].time_us if line else time_us
                 line.append(Point(place, time_us, first_us / time_us))
     return found
-
-
-def series_of(row: Row) -> str:
-    """The contender of a line: the back end, and its configuration if there are several."""
-    plain = row.configuration in ("", "default", "spec")
-    return row.backend if plain else f"{row.backend} {row.configuration}"
-
-
-def device_of(row: Row) -> str:
-    """The key that groups runs on one machine."""
-    return f"{row.device_name} ({row.device})" if row.device_name else row.device
 
 
 def draw_course(operation: str, lines: Lines, runs: Sequence[Results], all_: Sequence[str]) -> Drawing:
@@ -178,7 +180,7 @@ def places(history: History) -> tuple[ComparableRuns, ...]:
     """Of a history, the one with most runs first."""
     groups: dict[tuple[str, Conditions], list[Results]] = {}
     for run in history.results:
-        for device in dict.fromkeys(map(device_of, run.rows)):
+        for device in dict.fromkeys(device_words(row.device, row.device_name) for row in run.rows):
             groups.setdefault((device, run.facts.conditions), []).append(run)
     order = sorted(groups.items(), key=lambda group: -len(group[1]))
     return tuple(_place(device, conditions, runs) for (device, conditions), runs in order)
@@ -211,19 +213,6 @@ _WORDS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class BackEndSummary:
-    """A back end's rows on a device, summarized."""
-
-    backend: str
-    device: str
-    ratio: float  # the geometric mean of the rows' speedups
-    rows: int  # the number of rows; `paired` of them were interleaved with the earlier code
-    paired: int
-    faster: int
-    slower: int
-
-
 def changes_page(
     before: Results, after: Results, *, worth: float = WORTH, alike: float = ALIKE,
     spreads: Spreads | None = None,
@@ -238,7 +227,7 @@ def changes_page(
     devices = tuple(dict.fromkeys(each.key[3] for each in found))
     own = ([each for each in found if each.key[3] == device] for device in devices)
     charts = [
-        (names(after.facts, device), draw_ratios(each, labels, worth))
+        (device_words(device, after.facts.devices.get(device, "")), draw_ratios(each, labels, worth))
         for device, each in zip(devices, own, strict=True)
     ]
     return filled(
@@ -257,23 +246,17 @@ def headline(found: Sequence[Change]) -> str:
     return f"Of {len(found)} rows, {', '.join(parts)}" if parts else "No row has a time in either run"
 
 
-def summaries(found: Sequence[Change]) -> tuple[BackEndSummary, ...]:
+def summaries(found: Sequence[Change]) -> tuple[Gain, ...]:
     """Summarize each back end's rows that have times. A change of all rows is rarely due to the code."""
     groups: dict[tuple[str, str], list[Change]] = {}
     for each in found:
         if each.ratio is not None:
             groups.setdefault((each.key[1], each.key[3]), []).append(each)
     return tuple(
-        BackEndSummary(
-            backend, device, geometric_mean([each.ratio or 1.0 for each in group]), len(group),
-            sum(each.paired for each in group), sum(each.verdict == "FASTER" for each in group),
-            sum(each.verdict == "SLOWER" for each in group),
+        gain_of(
+            place,
+            [(each.ratio or 1.0, each.verdict == "FASTER", each.verdict == "SLOWER") for each in group],
+            sum(each.paired for each in group),
         )
-        for (backend, device), group in groups.items()
-    )  # fmt: skip
-
-
-def names(facts: RunFacts, device: str) -> str:
-    """A device's name, and its URI."""
-    name = facts.devices.get(device, "")
-    return f"{name} ({device})" if name else device
+        for place, group in groups.items()
+    )

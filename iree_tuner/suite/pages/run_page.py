@@ -19,7 +19,6 @@ from iree_tuner.suite.pages.course import colored
 from iree_tuner.suite.pages.together import (
     BASE,
     Gain,
-    Standing,
     Together,
     contenders,
     draw_scatter,
@@ -96,8 +95,8 @@ def not_ok(rows: Sequence[Row]) -> tuple[NotOk, ...]:
     return tuple(sorted(found, key=lambda each: (states.index(each.state), -len(each.operations))))
 
 
-def _on_device(shown: Together, device: str, found: Sequence[Standing], all_: Sequence[str]) -> OnDevice:
-    mine = [each for each in found if each.row.device == device]
+def _on_device(shown: Together, device: str, found: Sequence[Row], all_: Sequence[str]) -> OnDevice:
+    mine = [each for each in found if each.device == device]
     roofline = shown.rooflines.get(device)
     return OnDevice(
         device, roofline.how if roofline else "", draw_roofline(mine, roofline, all_),
@@ -109,7 +108,7 @@ def _on_device(shown: Together, device: str, found: Sequence[Standing], all_: Se
 
 
 def draw_devices(
-    found: Sequence[Standing], contender: str, devices: Sequence[str], labels: Mapping[str, str]
+    found: Sequence[Row], contender: str, devices: Sequence[str], labels: Mapping[str, str]
 ) -> Drawing | None:
     """A row for each operation, a point for each device; None with less than two of them.
 
@@ -143,18 +142,18 @@ def draw_devices(
     return drawn(chart, {"devices": rows}, f"Normalized times of {contender} on each device, by operation")
 
 
-def device_rows(found: Sequence[Standing], contender: str, labels: Mapping[str, str]) -> list[look.Row]:
+def device_rows(found: Sequence[Row], contender: str, labels: Mapping[str, str]) -> list[look.Row]:
     """Of the first operations that several devices have."""
-    mine = [each for each in found if each.contender == contender and each.row.normalized_us is not None]
-    names = [each.row.operation for each in mine]
+    mine = [each for each in found if each.backend == contender and each.normalized_us is not None]
+    names = [each.operation for each in mine]
     shown = set([name for name in dict.fromkeys(names) if names.count(name) > 1][:MOST])
     return [
         {
-            "operation": each.row.operation, "label": labels[each.row.operation], "device": each.row.device,
-            "normalized": each.row.normalized_us, "time": each.time_us, "share": each.row.roofline_share,
+            "operation": each.operation, "label": labels[each.operation], "device": each.device,
+            "normalized": each.normalized_us, "time": each.time_us, "share": each.roofline_share,
         }
         for each in mine
-        if each.row.operation in shown
+        if each.operation in shown
     ]  # fmt: skip
 
 
@@ -164,9 +163,7 @@ def device_rows(found: Sequence[Standing], contender: str, labels: Mapping[str, 
 _HEIGHT_PX = 420
 
 
-def draw_roofline(
-    found: Sequence[Standing], roofline: Roofline | None, all_: Sequence[str]
-) -> Drawing | None:
+def draw_roofline(found: Sequence[Row], roofline: Roofline | None, all_: Sequence[str]) -> Drawing | None:
     """A point for each operation and contender of a device; None without arithmetic.
 
     Args:
@@ -197,17 +194,17 @@ def draw_roofline(
     return drawn(chart, {"points": points, **behind.data}, about)
 
 
-def point_rows(found: Sequence[Standing]) -> list[look.Row]:
+def point_rows(found: Sequence[Row]) -> list[look.Row]:
     """Of what computes and moves data."""
     return [
         {
-            "operation": each.row.operation, "contender": each.contender, "time": each.time_us,
-            "type": each.row.compute_type, "intensity": each.row.flops / each.row.bytes,
-            "rate": each.row.flops / each.time_us * 1e6, "speed": each.row.bytes / each.time_us * 1e6,
-            "share": each.row.roofline_share,
+            "operation": each.operation, "contender": each.backend, "time": each.time_us,
+            "type": each.compute_type, "intensity": each.flops / each.bytes,
+            "rate": 1e9 * (each.gflops or 0.0), "speed": 1e9 * (each.gbytes or 0.0),
+            "share": each.roofline_share,
         }
         for each in found
-        if each.row.flops > 0 and each.row.bytes > 0
+        if each.flops > 0 and each.bytes > 0
     ]  # fmt: skip
 
 
@@ -227,9 +224,7 @@ def _roof(roofline: Roofline | None, types: set[str]) -> Roof:
 _BAR_PX, _GAP_PX, _LEAST_PX = 7, 8, 24
 
 
-def draw_speedups(
-    found: Sequence[Standing], labels: Mapping[str, str], all_: Sequence[str]
-) -> Drawing | None:
+def draw_speedups(found: Sequence[Row], labels: Mapping[str, str], all_: Sequence[str]) -> Drawing | None:
     """A bar from 1 to each speedup, with its interval; None where nothing was compared.
 
     Args:
@@ -276,21 +271,21 @@ def draw_speedups(
     return drawn(chart, data, "Speedup of each back end over IREE's default, for each operation")
 
 
-def speedup_rows(found: Sequence[Standing], labels: Mapping[str, str]) -> list[look.Row]:
+def speedup_rows(found: Sequence[Row], labels: Mapping[str, str]) -> list[look.Row]:
     """Of the shown operations, in their order."""
     compared = [each for each in found if each.speedup is not None]
     largest: dict[str, float] = {}
     for each in compared:
         far = abs(math.log(each.speedup or 1.0))
-        largest[each.row.operation] = max(far, largest.get(each.row.operation, 0.0))
+        largest[each.operation] = max(far, largest.get(each.operation, 0.0))
     kept = set(sorted(largest, key=lambda name: -largest[name])[:MOST])
     return [
         {
-            "operation": each.row.operation, "label": labels[each.row.operation],
-            "contender": each.contender, "speedup": each.speedup, "one": 1.0,
-            "low": (each.interval or (each.speedup,))[0], "high": (each.interval or (each.speedup,))[-1],
-            "time": each.time_us,
+            "operation": each.operation, "label": labels[each.operation],
+            "contender": each.backend, "speedup": each.speedup, "one": 1.0,
+            "low": low, "high": high, "time": each.time_us,
         }
         for each in compared
-        if each.row.operation in kept
+        for low, high in [each.speedup_interval or (each.speedup, each.speedup)]
+        if each.operation in kept
     ]  # fmt: skip

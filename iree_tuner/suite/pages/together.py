@@ -63,7 +63,8 @@ def together(results: Sequence[Results]) -> Together:
                 rooflines.setdefault(label, _roofline(each.facts.rooflines[uri], label))
     found = tuple(rows.values())
     if len(results) > 1:
-        found = tuple(_normalized(row, rooflines.get(found[0].device)) for row in found)
+        first = rooflines.get(found[0].device)
+        found = tuple(replace(row, normalized_us=_normalized_us(row, first)) for row in found)
     return Together(tuple(each.facts for each in results), found, rooflines, _notes(results, doubled))
 
 
@@ -82,9 +83,13 @@ def _labels(results: Sequence[Results]) -> dict[tuple[str, str], str]:
     devices = dict.fromkeys((row.device, row.device_name) for each in results for row in each.rows)
     names = Counter(name for _, name in devices)
     return {
-        (uri, name): (name if names[name] == 1 else f"{name} ({uri})") if name else uri
-        for uri, name in devices
+        (uri, name): name if name and names[name] == 1 else device_words(uri, name) for uri, name in devices
     }
+
+
+def device_words(uri: str, name: str) -> str:
+    """A device's name, if it is known, and its URI."""
+    return f"{name} ({uri})" if name else uri
 
 
 def _roofline(data: Mapping[str, object], device: str) -> Roofline:
@@ -94,12 +99,11 @@ def _roofline(data: Mapping[str, object], device: str) -> Roofline:
         raise TunerError(f"not a roofline: {error}", location=device) from None
 
 
-def _normalized(row: Row, first: Roofline | None) -> Row:
-    """Normalized to the first device of all runs."""
+def _normalized_us(row: Row, first: Roofline | None) -> float | None:
+    """Of the first device of all runs."""
     if first is None or not row.roofline_share:
-        return replace(row, normalized_us=None)
-    least_us = first.attainable_us(row.flops, row.bytes, row.compute_type)
-    return replace(row, normalized_us=least_us / row.roofline_share or None)
+        return None
+    return first.attainable_us(row.flops, row.bytes, row.compute_type) / row.roofline_share or None
 
 
 def _notes(results: Sequence[Results], doubled: int) -> tuple[str, ...]:
@@ -125,27 +129,17 @@ _DEFAULTS = ("", "default")
 
 
 @dataclass(frozen=True)
-class Standing:
-    """A contender's row for an operation on a device: its fastest that runs."""
-
-    contender: str  # the back end; `BASE` for IREE's default, `BEST` for IREE with other configurations
-    row: Row  # has a time
-    time_us: float
-    speedup: float | None  # over IREE's default; None without it
-    interval: tuple[float, float] | None  # of the speedup
-
-
-@dataclass(frozen=True)
 class Gain:
-    """A contender against IREE's default, over operations."""
+    """A contender against IREE's default, over operations; or against an earlier run, over rows."""
 
     contender: str
     device: str
     speedup: float  # geometric mean
-    operations: int
-    # faster, slower: operations whose whole interval is above or below 1
+    operations: int  # or rows
+    # faster, slower: those that surely are
     faster: int
     slower: int
+    paired: int = 0  # those measured in turns with the earlier code
 
     @property
     def uncertain(self) -> int:
@@ -153,45 +147,52 @@ class Gain:
         return self.operations - self.faster - self.slower
 
 
-def contender_of(row: Row) -> str:
-    """The page's name of the contender that computed it."""
-    return BEST if row.backend == BASE and row.configuration not in _DEFAULTS else row.backend
+def gain_of(place: tuple[str, str], found: Sequence[tuple[float, bool, bool]], paired: int = 0) -> Gain:
+    """Of a contender on a device: its speedups, each with whether it surely is faster, or slower."""
+    speedups, faster, slower = zip(*found, strict=True)
+    return Gain(*place, geometric_mean(speedups), len(found), sum(faster), sum(slower), paired)
 
 
-def standings(rows: Iterable[Row]) -> tuple[Standing, ...]:
-    """The fastest row of each device, operation and contender, in their order; of a page's rows."""
-    found: dict[tuple[str, str, str], Standing] = {}
+def standings(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """The fastest row of each device, operation and contender, in their order; of a page's rows.
+
+    Their back ends are called as contenders: `BEST` is IREE with other configurations than the default. The
+    default has no speedup.
+    """
+    found: dict[tuple[str, str, str], Row] = {}
     for row in rows:
-        time_us, contender = row.time_us, contender_of(row)
-        place = (row.device, row.operation, contender)
-        if row.state != "ok" or time_us is None or (place in found and found[place].time_us <= time_us):
-            continue
-        against = (None, None) if contender == BASE else (row.speedup, row.speedup_interval)
-        found[place] = Standing(contender, row, time_us, *against)
+        is_base = row.backend == BASE and row.configuration in _DEFAULTS
+        if row.backend == BASE:
+            row = replace(row, speedup=None) if is_base else replace(row, backend=BEST)
+        place = (row.device, row.operation, row.backend)
+        if row.state == "ok" and row.time_us is not None:
+            found[place] = min(found.get(place, row), row, key=lambda each: each.time_us or 0.0)
     return tuple(found.values())
 
 
-def gains(found: Sequence[Standing]) -> tuple[Gain, ...]:
+def gains(found: Sequence[Row]) -> tuple[Gain, ...]:
     """Of each contender on each device that was compared with IREE's default, best first."""
-    groups: dict[tuple[str, str], list[Standing]] = {}
+    groups: dict[tuple[str, str], list[Row]] = {}
     for each in found:
         if each.speedup is not None:
-            groups.setdefault((each.contender, each.row.device), []).append(each)
+            groups.setdefault((each.backend, each.device), []).append(each)
     made = [
-        Gain(
-            contender, device, geometric_mean([each.speedup or 1.0 for each in group]), len(group),
-            sum(each.interval is not None and each.interval[0] > 1 for each in group),
-            sum(each.interval is not None and each.interval[1] < 1 for each in group),
-        )
-        for (contender, device), group in groups.items()
-    ]  # fmt: skip
-    devices = list(dict.fromkeys(each.row.device for each in found))
+        gain_of(place, [(each.speedup or 1.0, *_surely(each.speedup_interval)) for each in group])
+        for place, group in groups.items()
+    ]
+    devices = list(dict.fromkeys(each.device for each in found))
     return tuple(sorted(made, key=lambda each: (devices.index(each.device), -each.speedup)))
 
 
-def contenders(found: Iterable[Standing]) -> tuple[str, ...]:
+def _surely(interval: tuple[float, float] | None) -> tuple[bool, bool]:
+    """Whether a whole interval is above 1, or below."""
+    low, high = interval or (1.0, 1.0)
+    return low > 1, high < 1
+
+
+def contenders(found: Iterable[Row]) -> tuple[str, ...]:
     """All of them, IREE's first."""
-    names = dict.fromkeys(each.contender for each in found)
+    names = dict.fromkeys(each.backend for each in found)
     own = [each for each in (BASE, BEST) if each in names]
     own += [each for each in names if each.startswith(BASE) and each not in own]
     return (*own, *(each for each in names if each not in own))
@@ -291,7 +292,7 @@ _UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 
 def facts_words(facts: RunFacts) -> tuple[tuple[str, str], ...]:
     """The known facts of a run, as readable names and values."""
-    devices = (f"{name} ({uri})" if name else uri for uri, name in facts.devices.items())
+    devices = (device_words(*each) for each in facts.devices.items())
     found = (
         ("device" if len(facts.devices) == 1 else "devices", ", ".join(devices)),
         ("commit", facts.commit),
@@ -341,7 +342,7 @@ _LINES = (("as fast", 1.0), ("1.5x as fast", 1.5), ("1.5x as slow", 1 / 1.5))
 _NAMES = {"faster": FAST, "no difference": SAME, "slower": SLOW}
 
 
-def draw_scatter(found: Sequence[Standing]) -> Drawing | None:
+def draw_scatter(found: Sequence[Row]) -> Drawing | None:
     """Times of both on one device on equal axes, with the diagonal; None where nothing is tuned."""
     rows = scatter_rows(found)
     if not rows:
@@ -372,18 +373,18 @@ def draw_scatter(found: Sequence[Standing]) -> Drawing | None:
     return drawn(chart, {"points": rows, "lines": lines}, about)
 
 
-def scatter_rows(found: Sequence[Standing]) -> list[look.Row]:
+def scatter_rows(found: Sequence[Row]) -> list[look.Row]:
     """Operations that have both; the interval is the speedup's, at the default's time."""
-    default = {each.row.operation: each.time_us for each in found if each.contender == BASE}
+    default = {each.operation: each.time_us or 0.0 for each in found if each.backend == BASE}
     rows: list[look.Row] = []
     for each in found:
-        if each.contender not in TUNED or each.speedup is None or each.row.operation not in default:
+        if each.backend not in TUNED or each.speedup is None or each.operation not in default:
             continue
-        x = default[each.row.operation]
-        low, high = each.interval or (each.speedup, each.speedup)
+        x = default[each.operation]
+        low, high = each.speedup_interval or (each.speedup, each.speedup)
         verdict = "faster" if low > 1 else "slower" if high < 1 else "no difference"
         rows.append({
-            "operation": each.row.operation, "contender": each.contender, "speedup": each.speedup,
+            "operation": each.operation, "contender": each.backend, "speedup": each.speedup,
             "x": x, "y": x / each.speedup, "low": x / high, "high": x / low, "verdict": verdict,
         })  # fmt: skip
     return rows

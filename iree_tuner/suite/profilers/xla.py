@@ -47,12 +47,8 @@ _COPYING = {
 _CONVOLVED = "conv_general_dilated"  # in the name of what JAX wrote; XLA makes products of some
 
 
-@dataclass(frozen=True)
-class _Operation:
-    """An operation of the compiled program."""
-
-    opcode: str
-    line: str  # of text
+_Operation = tuple[str, str]
+"""Of the compiled program: its opcode, and its line of text."""
 
 
 @dataclass(frozen=True)
@@ -179,17 +175,18 @@ def kinds_of_operations(hlo: str) -> dict[str, str]:
         if header is not None:
             body = bodies.setdefault(header[1], [])
         elif operation is not None:
-            body.append(_Operation(operation[3], line))
+            body.append((operation[3], line))
             named[operation[1]] = body[-1]
     return {name: _kind(list(_inside(each, bodies))) for name, each in named.items()}
 
 
 def _inside(operation: _Operation, bodies: Mapping[str, Sequence[_Operation]]) -> Iterable[_Operation]:
     """An operation, or the operations of the computations that it calls."""
-    if operation.opcode not in ("fusion", "call", "while", "custom-call"):
+    opcode, line = operation
+    if opcode not in ("fusion", "call", "while", "custom-call"):
         yield operation
         return
-    called = [body for name in _CALLED.findall(operation.line) for body in bodies.get(name, ())]
+    called = [body for name in _CALLED.findall(line) for body in bodies.get(name, ())]
     for each in called:
         yield from _inside(each, bodies)
     if not called:
@@ -198,19 +195,15 @@ def _inside(operation: _Operation, bodies: Mapping[str, Sequence[_Operation]]) -
 
 def _kind(operations: Sequence[_Operation]) -> str:
     """The kind of the most expensive of operations that run as one."""
-    lines = {each.opcode: each.line for each in operations}
+    lines = dict(operations)
     if "convolution" in lines:
-        return _kind_of_convolution(lines["convolution"])
+        groups, kernel = _GROUPS.search(lines["convolution"]), _KERNEL.search(lines["convolution"])
+        if groups is not None and int(groups[1]) > 1:
+            return DEPTHWISE
+        return POINTWISE if kernel is None or set(kernel[1].split("x")) == {"1"} else CONVOLUTION
     product = lines.get("dot") or lines.get("custom-call", "")
     if "dot" in lines or re.search(r"custom_call_target=\"[^\"]*(?:matmul|gemm|dot|conv)", product):
         return POINTWISE if _CONVOLVED in product else PRODUCT
     if _REDUCING & lines.keys():
         return REDUCTION
     return COPY if _COPYING & lines.keys() and not lines.keys() - _COPYING - _NO_WORK else ELEMENTWISE
-
-
-def _kind_of_convolution(line: str) -> str:
-    groups, kernel = _GROUPS.search(line), _KERNEL.search(line)
-    if groups is not None and int(groups[1]) > 1:
-        return DEPTHWISE
-    return POINTWISE if kernel is None or set(kernel[1].split("x")) == {"1"} else CONVOLUTION

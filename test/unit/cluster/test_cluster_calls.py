@@ -1,5 +1,6 @@
 """Calls on a cluster's workers end as those of processes on this machine do."""
 
+import hashlib
 import itertools
 import os
 import time
@@ -11,7 +12,6 @@ import psutil
 import pytest
 
 from iree_tuner.cluster.calls import ClusterCalls
-from iree_tuner.cluster.line import digest_of
 from iree_tuner.cluster.serve import Objects
 from iree_tuner.compiler.task import HostLost, UnfitError
 from iree_tuner.compiler.worker import Crash, Lost, SentPath, Timeout, WorkerError, Workers, WrittenPath
@@ -99,8 +99,8 @@ def test_what_is_forgotten_there_is_sent_again(cluster, calls):
     data = os.urandom(50_000)
     assert calls.call(cluster_calls_here.size_here, data)[0] == 50_000
     for line in cluster._lines.values():  # as if each worker had it
-        line.holds(digest_of(other := os.urandom(60_000)))
-        line.holds(digest_of(data))
+        line.holds(hashlib.sha256(other := os.urandom(60_000)).hexdigest())
+        line.holds(hashlib.sha256(data).hexdigest())
     assert calls.call(cluster_calls_here.size_here, other) == (60_000, other)
 
 

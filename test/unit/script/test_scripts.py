@@ -18,9 +18,10 @@ from iree_tuner.program.bindings import Harness
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.script.build import compile_with_script
-from iree_tuner.script.choices import ScriptLandscape, own_choice, script_space, search_script
+from iree_tuner.script.choices import ScriptLandscape, script_space, search_script
 from iree_tuner.script.script import load_script, read_knobs
 from iree_tuner.search.strategy import make_strategy, strategy_names
+from iree_tuner.space.configuration import Assignment
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.records import open_records
@@ -148,7 +149,7 @@ def test_the_space_is_what_the_script_says(name, lab):
     assert {tuple(sorted(each.items())) for each in space.enumerate()} == {
         tuple(sorted(each.items())) for each in legal
     }
-    assert space.contains(own_choice(script))
+    assert space.contains(Assignment.of(script.defaults))
     assert "rows (8) must divide tile_rows (12)" in space.violations(
         {**script.defaults, "rows": 8, "tile_rows": 12}
     )
@@ -158,7 +159,7 @@ def test_the_space_is_what_the_script_says(name, lab):
 def test_every_strategy_can_search_a_script(name, lab):
     script = load_script("cpu_matmul")
     space = script_space(script, workload_of(64, lab).workload, lab.context)
-    asked = make_strategy(name, ScriptLandscape(space), 3, own_choice(script)).ask(5)
+    asked = make_strategy(name, ScriptLandscape(space), 3, Assignment.of(script.defaults)).ask(5)
     assert len(set(asked)) == 5
     assert all(space.contains(each) for each in asked)
 

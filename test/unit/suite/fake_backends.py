@@ -57,18 +57,6 @@ class Fake:
 
 
 @dataclass(frozen=True)
-class Missing(Fake):
-    def missing(self, device: str) -> str:
-        return "it is not installed: pip install it"
-
-
-@dataclass(frozen=True)
-class Refusing(Fake):
-    def refuses(self, operation: Any, device: str) -> str:
-        return f"it does not do {operation.kind}"
-
-
-@dataclass(frozen=True)
 class Failing(Fake):
     """Fails while it loads, in one of many ways."""
 

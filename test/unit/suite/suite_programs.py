@@ -11,7 +11,7 @@ from iree_tuner.device.numerics import compare
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program
 from iree_tuner.suite.exact import reference
-from iree_tuner.suite.programs import module_of_all
+from iree_tuner.suite.programs import module_with
 from iree_tuner.suite.tensors import read_inputs, write_inputs
 from iree_tuner.targets.runtime import device_for
 
@@ -22,7 +22,9 @@ class Compiled:
     """Operations as functions of one program: to compile a program takes half a second whatever is in it."""
 
     def __init__(self, operations, target, compilers):
-        program = Program("operations.mlir", to_bytecode(module_of_all(operations)))
+        program = Program(
+            "operations.mlir", to_bytecode(module_with({each.name: each for each in operations}))
+        )
         vmfb = compile_program(program, target, compilers).data
         self._config, hal = device_for(DEVICE)
         self._module = rt.VmModule.copy_buffer(self._config.vm_instance, vmfb)

@@ -30,7 +30,7 @@ def test_what_is_installed_is_found():
     found = backend.backends()
     assert set(HERE) <= set(found)
     assert list(found) == sorted(found)
-    assert all(each.name == name and each.title for name, each in found.items())
+    assert all(each.name == name for name, each in found.items())
     assert backend.backend("numpy") is found["numpy"]
 
 
@@ -106,6 +106,6 @@ def test_compiling_needs_a_compiler(monkeypatch):
     pytest.importorskip("torch", reason="torch is not installed")
     compiled = backend.backend("torch-compiled")
     monkeypatch.setenv("CXX", "no-such-compiler")
-    assert "needs a C++ compiler, and there is no no-such-compiler" in compiled.missing("local-task")
+    assert "requires a C++ compiler, but no-such-compiler is missing" in compiled.missing("local-task")
     monkeypatch.setenv("CXX", sys.executable)
     assert compiled.missing("local-task") == ""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from iree_tuner.suite.device_run import beside, with_speedup, with_time
+from iree_tuner.suite.device_run import beside, judged, with_time
 from iree_tuner.suite.results import Row
 
 ROW = Row("matmul", "matmul", {}, "iree")
@@ -37,7 +39,9 @@ def test_intervals_hold_the_center_in_most_runs() -> None:
 
 
 def test_what_disturbs_a_round_does_not_disturb_a_speedup() -> None:
-    row = with_speedup(ROW, 1, 0, [rounds(seed, 16, 100.0, 50.0) for seed in range(3)])
+    launches = [rounds(seed, 16, 100.0, 50.0) for seed in range(3)]
+    rows = [replace(ROW, configuration="default"), replace(ROW, backend="numpy")]
+    _, row = judged(rows, [{0: each[:, 0], 1: each[:, 1]} for each in launches])
     assert row.speedup == pytest.approx(2.0, rel=0.02)
     assert row.speedup_interval is not None
     assert row.speedup_interval[1] - row.speedup_interval[0] < 0.15

@@ -8,7 +8,7 @@ import pytest
 
 from iree_tuner.errors import TunerError
 from iree_tuner.program.bindings import Binding, Harness, TensorSlice
-from iree_tuner.suite.programs import has_programs, load_programs, save_programs
+from iree_tuner.suite.programs import load_programs, save_programs
 
 HARNESS = Harness(
     b"module", "run", 512, (Binding(0, 256, (TensorSlice(0, (8, 8), "f32", "read"),)), Binding(256, 256, ()))
@@ -23,8 +23,6 @@ def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
     assert (Path(part.vmfb).read_bytes(), part.calls) == (b"part", 2)
     assert (part.harness.function, part.harness.bindings) == (HARNESS.function, HARNESS.bindings)
     assert part.harness.stride == HARNESS.stride
-    assert has_programs(tmp_path, "op.iree")
-    assert not has_programs(tmp_path, "op.other")
 
 
 def test_equal_code_is_one_file(tmp_path: Path) -> None:

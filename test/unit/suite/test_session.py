@@ -52,7 +52,8 @@ def answering(site, monkeypatch):
     monkeypatch.setattr("iree_tuner.suite.exact.Workers", lambda *_, **__: site.process())
 
     def run(plan: SuitePlan, watch: Remembers, lost=lambda _: "") -> Results:
-        return run_suite(plan, watch, lost, site=site)
+        monkeypatch.setattr(site, "why_lost", lambda place: lost(str(place)))
+        return run_suite(plan, watch, site=site)
 
     return run
 
@@ -223,9 +224,9 @@ def test_where_no_device_is_left_the_rest_is_lost(answering, plan: SuitePlan) ->
     assert {row.state for row in back.rows} == {"ok"}
 
 
-def test_without_any_device_nothing_is_begun(plan: SuitePlan) -> None:
+def test_without_any_device_nothing_is_begun(answering, plan: SuitePlan) -> None:
     with pytest.raises(TunerError, match="no device responds: local-task: no such thing"):
-        run_suite(plan, Remembers(), lambda _: "no such thing")
+        answering(plan, Remembers(), lambda _: "no such thing")
     assert not plan.folder.exists()
 
 

@@ -48,7 +48,7 @@ def row(backend="iree", speedup=None, operation="a", time_us=100.0, configuratio
 
 
 def labels(found):
-    return labels_of(tuple(each.row.operation for each in found))
+    return labels_of(tuple(each.operation for each in found))
 
 
 def test_a_mean_is_geometric_and_says_of_how_many():
@@ -69,7 +69,7 @@ def test_the_fastest_configuration_stands_for_its_back_end():
         row("iree", 1.6, configuration="tile_2", time_us=60.0), row("iree", 9.0, state="failed", time_us=1.0),
         row("torch", 0.9), row("iree-tuned", 1.5, configuration="spec"), row("numpy", time_us=None),
     ])  # fmt: skip
-    assert [(each.contender, each.row.configuration, each.speedup) for each in found] == [
+    assert [(each.backend, each.configuration, each.speedup) for each in found] == [
         ("iree", "default", None), (BEST, "tile_2", 1.6), ("torch", "", 0.9), ("iree-tuned", "spec", 1.5),
     ]  # fmt: skip
     assert contenders(found) == ("iree", BEST, "iree-tuned", "torch")
@@ -121,7 +121,7 @@ def test_points_below_the_roof_are_rates_by_intensity():
 def test_devices_are_shown_where_several_have_an_operation(monkeypatch):
     shown = together([made_run(Made(operations=3, devices=("local-task", "cuda://0")))])
     alone = (shown.operations[0], "a GPU")
-    found = [each for each in standings(shown.rows) if (each.row.operation, each.row.device) != alone]
+    found = [each for each in standings(shown.rows) if (each.operation, each.device) != alone]
     names = {each["operation"] for each in device_rows(found, "iree", labels(found))}
     assert names == set(shown.operations[1:])
     monkeypatch.setattr(run_page, "MOST", 1)
@@ -149,10 +149,10 @@ def test_back_ends_as_a_whole():
     before = made_run(Made("before", 1))
     after = made_run(Made("after", 2, against="before", slower={operations(8)[0][0]: 2.0}))
     found = summaries(changes(before, after))
-    assert [each.backend for each in found] == list(dict.fromkeys(each.backend for each in after.rows))
-    torch = next(each for each in found if each.backend == "torch")
-    assert (torch.rows, torch.paired, torch.slower, torch.faster) == (8, 8, 1, 0)
-    assert torch.ratio == pytest.approx(0.5 ** (1 / 8), rel=0.02)
+    assert [each.contender for each in found] == list(dict.fromkeys(each.backend for each in after.rows))
+    torch = next(each for each in found if each.contender == "torch")
+    assert (torch.operations, torch.paired, torch.slower, torch.faster) == (8, 8, 1, 0)
+    assert torch.speedup == pytest.approx(0.5 ** (1 / 8), rel=0.02)
 
 
 def test_several_runs_are_put_together():

@@ -47,9 +47,13 @@ def scripted(seconds, fails_at=None):
     return [Scripted(number, clock, log, each, fail) for number, (each, fail) in pairs], clock, log
 
 
+def taken_from(hosts, conditions, clock):
+    return take_rounds([each.sample for each in hosts], conditions, clock)
+
+
 def test_rounds_have_a_sample_of_each_host_in_changing_orders():
     hosts, clock, log = scripted([1.0] * 4)
-    rounds = take_rounds(hosts, Conditions(rounds=8, seconds=1e9, pause_s=0.0), clock)
+    rounds = taken_from(hosts, Conditions(rounds=8, seconds=1e9, pause_s=0.0), clock)
     assert rounds.failures == {}
     expected = 1000.0 * np.arange(4)[None, :] + np.arange(1, 9)[:, None]
     assert np.array_equal(rounds.samples_us, expected)
@@ -62,23 +66,23 @@ def test_rounds_have_a_sample_of_each_host_in_changing_orders():
 
 def test_there_is_a_pause_before_each_sample():
     hosts, clock, _ = scripted([1.0, 1.0])
-    take_rounds(hosts, Conditions(rounds=3, seconds=1e9, pause_s=0.25), clock)
+    taken_from(hosts, Conditions(rounds=3, seconds=1e9, pause_s=0.25), clock)
     assert clock.now == pytest.approx(100.0 + 3 * 2 * 1.25)
 
 
 def test_no_round_begins_that_would_not_end_in_time():
     hosts, clock, _ = scripted([1.0, 2.0])
-    assert len(take_rounds(hosts, Conditions(rounds=99, seconds=10.0, pause_s=0.0), clock).samples_us) == 3
+    assert len(taken_from(hosts, Conditions(rounds=99, seconds=10.0, pause_s=0.0), clock).samples_us) == 3
 
 
 def test_there_is_one_round_however_long_it_takes():
     hosts, clock, _ = scripted([50.0, 50.0])
-    assert len(take_rounds(hosts, Conditions(rounds=9, seconds=10.0, pause_s=0.0), clock).samples_us) == 1
+    assert len(taken_from(hosts, Conditions(rounds=9, seconds=10.0, pause_s=0.0), clock).samples_us) == 1
 
 
 def test_one_that_fails_drops_out_with_its_message():
     hosts, clock, log = scripted([1.0] * 3, [None, 2, None])
-    rounds = take_rounds(hosts, Conditions(rounds=6, seconds=1e9, pause_s=0.0), clock)
+    rounds = taken_from(hosts, Conditions(rounds=6, seconds=1e9, pause_s=0.0), clock)
     assert {place: (error.state, error.message) for place, error in rounds.failures.items()} == {
         1: ("failed", "host 1 is gone")
     }
@@ -90,7 +94,7 @@ def test_one_that_fails_drops_out_with_its_message():
 
 def test_none_are_left():
     hosts, clock, _ = scripted([1.0, 1.0], [1, 1])
-    rounds = take_rounds(hosts, Conditions(rounds=9, seconds=1e9, pause_s=0.0), clock)
+    rounds = taken_from(hosts, Conditions(rounds=9, seconds=1e9, pause_s=0.0), clock)
     assert sorted(rounds.failures) == [0, 1]
     assert rounds.samples_us.shape == (2, 2)
     assert take_rounds([], Conditions(), clock).samples_us.shape == (0, 0)
@@ -102,7 +106,7 @@ def test_other_errors_are_not_hidden():
             raise AssertionError("a mistake")
 
     with pytest.raises(AssertionError, match="a mistake"):
-        take_rounds([Broken()], Conditions(), Clock())
+        taken_from([Broken()], Conditions(), Clock())
 
 
 hosts_ = st.lists(st.tuples(st.floats(0.01, 5), st.none() | st.integers(0, 12)), min_size=1, max_size=6)
@@ -113,7 +117,7 @@ def test_whatever_they_do(plan, most, seconds, pause_s):
     hosts, clock, log = scripted([each for each, _ in plan], [fail for _, fail in plan])
     start = clock.now
     conditions = Conditions(rounds=most, seconds=seconds, pause_s=pause_s)
-    rounds = take_rounds(hosts, conditions, clock)
+    rounds = taken_from(hosts, conditions, clock)
     count = len(rounds.samples_us)
     assert rounds.samples_us.shape == (count, len(hosts))
     assert 1 <= count <= most
