@@ -19,7 +19,7 @@ from iree_tuner.errors import TunerError
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.space.configuration import Assignment, Configuration
 from iree_tuner.space.constraints import COMPANIONS, integers
-from iree_tuner.space.gpu.padding import drop_idle_padding
+from iree_tuner.space.gpu.contraction import drop_idle_padding
 from iree_tuner.space.joint import JointSpace
 from iree_tuner.space.llvm_cpu.attributes import LEVELS, LOWERING_CONFIG, OPTIONS
 from iree_tuner.space.space import Space

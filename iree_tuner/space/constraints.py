@@ -17,15 +17,13 @@ COMPANIONS = "companions"
 """Key of a knobs dictionary: the attributes of other ops of the dispatch, by their labels."""
 
 
-def build_constraints(
-    pipeline: ir.Attribute, fill: Callable[[], Mapping[str, ir.Attribute]], context: ir.Context
-) -> ir.Module:
-    """A module with one constraints op for a pipeline; `context` has all dialects loaded.
+def build_constraints(pipeline: ir.Attribute, fill: Callable[[], Mapping[str, ir.Attribute]]) -> ir.Module:
+    """A module with one constraints op for a pipeline, in the current context, which has all dialects loaded.
 
     `fill` is called with the insertion point in the op's body. It declares knobs with `knob` and `flag`,
     asserts with `require`, and returns the op's knobs dictionary.
     """
-    with context, ir.Location.unknown(context):
+    with ir.Location.unknown():
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
             target = iree_codegen.RootOpAttr.get(0)

@@ -22,6 +22,7 @@ from iree_tuner.space.expressions import (
 )  # fmt: skip
 from iree_tuner.space.gpu.attention import PV, QK, attention_tiles, promoted_operands, step_of
 from iree_tuner.space.gpu.constraints_draft import Draft, operand_tile
+from iree_tuner.space.gpu.contraction import PAD_K, PADDING
 from iree_tuner.space.gpu.instructions import blocks_of
 from iree_tuner.space.gpu.matrix_problem import (
     MatrixProblem,
@@ -31,7 +32,6 @@ from iree_tuner.space.gpu.matrix_problem import (
     igemm_problem,
 )  # fmt: skip
 from iree_tuner.space.gpu.options import PREFETCH, require_thread_layout
-from iree_tuner.space.gpu.padding import PAD_K, PADDING
 
 _CANNOT = (
     r"must accumulate in ", r"^a stride of ", r"^mma\.sync cannot add ", r"results are no numbers$",

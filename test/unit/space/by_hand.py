@@ -29,7 +29,7 @@ def space_of(fill: Callable[[], None], names: tuple[str, ...]) -> Space:
         return {LOWERING_CONFIG: ir.DictAttr.get({"distribution": integers(names)})}
 
     with CONTEXT, ir.Location.unknown():
-        return Space(matmul(8, 8, 8), build_constraints(pipeline("DoubleTilingExpert"), body, CONTEXT))
+        return Space(matmul(8, 8, 8), build_constraints(pipeline("DoubleTilingExpert"), body))
 
 
 def bare_knob(name: str) -> Integer:

@@ -46,7 +46,8 @@ def typed(workload: Workload, *types: str) -> Workload:
 
 
 def spaces(workload: Workload, limits: GpuLimits, context: ir.Context) -> dict[str, Space]:
-    modules = provider(workload.family).constraints(SpaceRequest(workload, limits, context))
+    with context, ir.Location.unknown(context):
+        modules = provider(workload.family).constraints(SpaceRequest(workload, limits, context))
     found = (Space(workload, module) for module in modules)
     return {space.pipeline: space for space in found}
 
