@@ -13,8 +13,7 @@ from iree_tuner.compiler.context import ops_in, symbol_of, to_bytecode, walk
 from iree_tuner.compiler.session import CompileError, CompilerSession
 from iree_tuner.spec.grammar import DEFAULT_ENTRYPOINT, pairs
 from iree_tuner.spec.io import embed
-from iree_tuner.spec.near.conditions import Condition, conditions_of, first_failure
-from iree_tuner.spec.near.reasons import kind_asked, reason
+from iree_tuner.spec.near.reasons import Condition, conditions_of, first_failure, kind_asked, reason
 
 _REACHED = "iree_tuner_reached"
 _NO_PASS = "iree-tuner-stop"

@@ -6,9 +6,8 @@ import pytest
 from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context
-from iree_tuner.spec.near.conditions import conditions_of, first_failure
 from iree_tuner.spec.near.difference import compare_dags, first_difference
-from iree_tuner.spec.near.reasons import last_of
+from iree_tuner.spec.near.reasons import conditions_of, first_failure, last_of
 
 ELEMENTWISE = """
   %init = tensor.empty() : tensor<64x64xf32>

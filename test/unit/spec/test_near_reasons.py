@@ -6,8 +6,7 @@ import pytest
 from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context
-from iree_tuner.spec.near.conditions import conditions_of, first_failure
-from iree_tuner.spec.near.reasons import reason
+from iree_tuner.spec.near.reasons import conditions_of, first_failure, reason
 
 PAYLOAD = """
 func.func @f(%a: tensor<8x4xf32>, %b: tensor<4x2xf32>, %n: index) -> tensor<8x2xf32> {
