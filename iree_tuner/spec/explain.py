@@ -11,6 +11,7 @@ from iree.compiler.dialects import iree_codegen
 from iree_tuner.compiler.context import defining_op, symbol_of, walk
 from iree_tuner.compiler.unbound import pipeline_of
 from iree_tuner.ops.family import MatchOp, match_ops
+from iree_tuner.ops.structure import shape_of
 from iree_tuner.spec.entry import Provenance, read_loops, read_op_name, read_provenance, read_workload_key
 from iree_tuner.spec.grammar import COMPILATION_INFO, Pair, pairs, reached, yielded_constants
 
@@ -163,7 +164,7 @@ def _shape(kind: ir.Type) -> str:
     """`128x256xf32`, without a memref's layout and memory space."""
     if not isinstance(kind, ir.ShapedType) or not kind.has_rank:
         return str(kind)
-    sizes = ["?" if kind.is_dynamic_dim(dim) else str(kind.get_dim_size(dim)) for dim in range(kind.rank)]
+    sizes = ("?" if size is None else str(size) for size in shape_of(kind))
     return "x".join((*sizes, str(kind.element_type)))
 
 
