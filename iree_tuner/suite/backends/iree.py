@@ -26,8 +26,7 @@ from iree_tuner.program.phases import submit_program
 from iree_tuner.program.source import Program
 from iree_tuner.space.configuration import Assignment, Configuration
 from iree_tuner.space.joint import JointSpace, named
-from iree_tuner.spec.build import build_spec
-from iree_tuner.spec.entry import SpecEntry
+from iree_tuner.spec.build import SpecEntry, build_spec
 from iree_tuner.spec.io import embed_bytes
 from iree_tuner.suite.backends.backend import Job, TriedBackend
 from iree_tuner.suite.operation import CannotError
