@@ -204,7 +204,7 @@ def _effect(pair: Pair) -> tuple[tuple[str, ...], str]:
 
 def _merged(specs: Sequence[_LabeledSpec]) -> ir.Module:
     """One `foreach_match` over all pairs, of equal matchers the first, after the passes of all prologues."""
-    merged, taken = _empty(), set[str]()
+    merged, taken, first = _empty(), set[str](), entry_sequence(specs[0].module)
     kept: dict[str, tuple[str, str]] = {}
     actions: dict[str, str] = {}
     passes: dict[str, None] = {}
@@ -223,8 +223,8 @@ def _merged(specs: Sequence[_LabeledSpec]) -> ir.Module:
     made = entrypoint(merged, list(kept.values()), list(passes))
     for op in (each for each in used if each not in reached(merged)):
         op.erase()
-    if len(specs) == 1 and ANNOTATION in entry.attributes:
-        made.attributes[ANNOTATION] = entry.attributes[ANNOTATION]
+    if len(specs) == 1 and first is not None and ANNOTATION in first.attributes:
+        made.attributes[ANNOTATION] = first.attributes[ANNOTATION]
     if kept and not passes:
         merged.operation.attributes[DEFAULT_ENTRYPOINT] = ir.UnitAttr.get()
     return merged
