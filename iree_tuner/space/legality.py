@@ -28,7 +28,7 @@ from iree_tuner.space.interpreter import (
     find_bounds,
     solve,
 )
-from iree_tuner.space.rulings import CPU_RULINGS, GPU_RULINGS, SPIRV_RULINGS, Force, first_ruling
+from iree_tuner.space.rulings import CPU_RULINGS, GPU_RULINGS, SPIRV_RULINGS, Force
 from iree_tuner.space.space import Space
 from iree_tuner.targets import CpuLimits, Limits
 
@@ -69,13 +69,14 @@ class Rules:
     def __init__(self, space: Space, limits: Limits) -> None:
         own = len(space.program.assertions)
         if isinstance(limits, CpuLimits):
-            ruling = first_ruling(CPU_RULINGS, space)
+            ruling = next((each for each in CPU_RULINGS if each.applies(space)), None)
             self._space = space
             self._settle = partial(ruling.settle, space) if ruling is not None and ruling.settle else None
         else:
             module = _copied(space.module)
             draft = Draft(Space(space.workload, module).op, space.workload, limits)
-            ruling = first_ruling(SPIRV_RULINGS if limits.codegen.spirv else GPU_RULINGS, draft)
+            rulings = SPIRV_RULINGS if limits.codegen.spirv else GPU_RULINGS
+            ruling = next((each for each in rulings if each.applies(draft)), None)  # without, all are rules
             if ruling is not None and ruling.extend is not None:
                 with module.context, ir.Location.unknown(module.context), draft.end():
                     ruling.extend(draft)

@@ -82,11 +82,6 @@ class Ruling(Generic[Subject]):
         return "warning"
 
 
-def first_ruling(rulings: Sequence[Ruling[Subject]], subject: Subject) -> Ruling[Subject] | None:
-    """The ruling for a space. Without one (None), all asserts of the space are rules."""
-    return next((each for each in rulings if each.applies(subject)), None)
-
-
 # CUDA and ROCm.
 
 

@@ -71,10 +71,14 @@ def matmul_entries(draft: Draft, which: str) -> dict[str, ir.Attribute]:
 
 def set_matmul_entries(draft: Draft, which: str, entries: dict[str, ir.Attribute]) -> None:
     """Replace some entries of one of the two lowering configs."""
-    config = iree_gpu.LoweringConfigAttr.get(ir.DictAttr.get(matmul_entries(draft, which) | entries))
     both = {named.name: named.attr for named in ir.DictAttr(draft.entries[DECOMPOSITION])}
-    both[which] = ir.DictAttr.get({LOWERING_CONFIG: config})
+    both[which] = _matmul_config(matmul_entries(draft, which) | entries)
     draft.set_entries(**{DECOMPOSITION: ir.DictAttr.get(both)})
+
+
+def _matmul_config(entries: Mapping[str, ir.Attribute]) -> ir.DictAttr:
+    config = iree_gpu.LoweringConfigAttr.get(ir.DictAttr.get(dict(entries)))
+    return ir.DictAttr.get({LOWERING_CONFIG: config})
 
 
 def instructions(draft: Draft, which: str) -> list[ir.Attribute]:
@@ -418,8 +422,7 @@ class _Reduction:
             "subgroup_basis": self._basis(("k2", "n", "k1", "m", "batch"), {"k2": "sg_k2_cnt"}, kept),
             "thread": integers([vector if loop == own else 0 for loop in kept]),
         }
-        config = iree_gpu.LoweringConfigAttr.get(ir.DictAttr.get(entries))
-        return ir.DictAttr.get({LOWERING_CONFIG: config})
+        return _matmul_config(entries)
 
     def _basis(self, roles: Sequence[str], counts: Mapping[str, str], kept: Sequence[int]) -> ir.Attribute:
         """Counts, slowest first, and each loop's place among them; roles come fastest first."""
@@ -538,5 +541,4 @@ class _Matrices:
             "mma_kind": one_of_attribute(index, self._kinds[which]),
             "subgroup_basis": ir.ArrayAttr.get([integers(counts), integers(order)]),
         }
-        config = iree_gpu.LoweringConfigAttr.get(ir.DictAttr.get(entries))
-        return ir.DictAttr.get({LOWERING_CONFIG: config})
+        return _matmul_config(entries)
