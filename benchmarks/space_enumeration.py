@@ -26,8 +26,7 @@ from iree_tuner.program.extract import extract_here
 from iree_tuner.space.build import build_space
 from iree_tuner.space.emitted import emit_here
 from iree_tuner.space.interpreter import read_program
-from iree_tuner.space.join import Join
-from iree_tuner.space.sampling import Members, enumerate_members, shuffled
+from iree_tuner.space.sampling import Join, Members, enumerate_members, shuffled
 from iree_tuner.space.space import Judge, Space
 from iree_tuner.targets import CpuLimits, parse_target
 

@@ -9,7 +9,7 @@ line for each target and family and below it every disagreement. What the compil
 
 A compilation that takes longer than `--timeout` says neither yes nor no. It is counted by itself.
 
-The rulings (`iree_tuner/space/constraints.py`) were made with the outcomes of seeds 0 and 1, and corrected by
+The rulings (`iree_tuner/space/rulings.py`) were made with the outcomes of seeds 0 and 1, and corrected by
 what seed 2 showed: take another one to judge them.
 """
 
@@ -143,7 +143,7 @@ def main() -> int:
                 ):
                     count(cell, case, judged, outcome)
                     for each in judged.violations:
-                        reasons[f"{each.force} {generalized(each.rule)}", outcome.outcome] += 1
+                        reasons[f"{each.severity} {generalized(each.rule)}", outcome.outcome] += 1
                 cells[str(target), family] = cell
                 show(str(target), family, cell)
     if arguments.reasons:
@@ -275,7 +275,7 @@ def show(target: str, family: str, cell: Cell) -> None:
         print(f"      {case.program} {case.space} {case.changed or 'a legal sample'}")
         print(f"      {' '.join(f'{n}={v}' for n, v in case.assignment.items())}")
         for each in judged.violations:
-            print(f"      {each.force}: {each.message}")
+            print(f"      {each.severity}: {each.message}")
 
 
 def generalized(rule: str) -> str:

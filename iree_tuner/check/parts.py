@@ -42,7 +42,7 @@ from iree_tuner.errors import TunerError
 from iree_tuner.ops.element_type import NARROW_FLOATS
 from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.program.entries import Taken, plain_name
-from iree_tuner.program.parts import Parts, ProgramPart, Value
+from iree_tuner.program.parts import Parts, ProgramPart
 from iree_tuner.targets import on_host
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for, first_line
 
@@ -147,7 +147,7 @@ class LoadedParts:
             found.append(Held(own if wrong is None else every[1], holes))  # what follows gets numbers
         return found, message
 
-    def _view(self, value: Value, held: Held, array: Array, byte: int) -> rt.VmRef:
+    def _view(self, value: Taken, held: Held, array: Array, byte: int) -> rt.VmRef:
         """A value on the device, in memory of its own: a dispatch may write to it (docs/upstream)."""
         raw = stored(array, value.element_type)
         if self._uploads is None:

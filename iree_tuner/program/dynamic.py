@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from iree.compiler import ir
 from iree.compiler.dialects import arith
 
-from iree_tuner.compiler.context import new_context, ops_around, ops_in, symbol_of, walk
+from iree_tuner.compiler.context import new_context, ops_around, ops_in, reachable, symbol_of, walk
 from iree_tuner.compiler.session import CompilerSession, parse_module
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.ops.family import dynamic_parts
@@ -313,28 +313,31 @@ def _numbers(module: ir.Module, size: DimensionSize) -> list[ir.Value]:
     return found
 
 
+_Place = tuple[ir.Value, int | None]
+"""Memory, and an offset in it."""
+
+
 def _read_from(argument: ir.Value) -> list[ir.Value]:
     """The numbers that the host reads from an imported tensor, which is copied to staging memory for that."""
-    found: list[ir.Value] = []
-    seen = set[tuple[ir.Value, int | None]]()
-    todo: list[tuple[ir.Value, int | None]] = [(argument, 0)]
-    while todo:
-        value, offset = todo.pop()
-        if (value, offset) in seen:
-            continue
-        seen.add((value, offset))
+
+    def moved(place: _Place) -> list[_Place]:
+        value, offset = place
+        found: list[_Place] = []
         for use in value.uses:
             op = use.owner.operation
-            if op.name == "stream.resource.load" and fold(op.operands[2], []) == offset:
-                found.append(op.result)
-            elif op.name in _MOVES:
-                todo += [(result, offset) for result in op.results]
+            if op.name in _MOVES:
+                found += [(result, offset) for result in op.results]
             elif op.name == _EXECUTE:
-                todo += _copies_of(op, use.operand_number)
-    return found
+                found += _copies_of(op, use.operand_number)
+        return found
+
+    places = reachable([(argument, 0)], moved)
+    users = ((use.owner.operation, offset) for value, offset in places for use in value.uses)
+    loads = ((op, offset) for op, offset in users if op.name == "stream.resource.load")
+    return [op.result for op, offset in loads if fold(op.operands[2], []) == offset]
 
 
-def _copies_of(execute: ir.Operation, operand: int) -> list[tuple[ir.Value, int | None]]:
+def _copies_of(execute: ir.Operation, operand: int) -> list[_Place]:
     """The memory, with offsets, that commands copy one of their resources to."""
     inside = list(execute.regions[0].blocks[0].arguments)
     outside = dict(zip(inside, execute.operands, strict=False))

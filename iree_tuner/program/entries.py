@@ -20,7 +20,7 @@ from iree_tuner.compiler.session import Phase, parse_module
 from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.errors import UsageError
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.ops.structure import iterators
+from iree_tuner.ops.structure import iterators, shape_of
 from iree_tuner.program.source import Program
 from iree_tuner.program.valid.interval import Interval
 
@@ -275,7 +275,7 @@ def _why_not_callable(function: ir.Operation, fences: Sequence[bool]) -> str:
         return f"it has fences as inputs {places}, not as its last two: one to wait for, one to signal"
     types = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).results
     for number, kind in enumerate(map(str, types)):
-        if kind[0] == "!" and kind != _VIEW and _taken(kind).opaque:
+        if kind[0] == "!" and kind != _VIEW and taken_of(kind).opaque:
             return f"its result {number} has the type {kind}, which cannot be read"
     return ""
 
@@ -283,7 +283,7 @@ def _why_not_callable(function: ir.Operation, fences: Sequence[bool]) -> str:
 def taken_as(argument: ir.Value) -> Taken:
     """An argument's type; of a buffer view, the type of the tensor that it holds."""
     held, written = _held(argument)
-    return replace(_taken(held or argument.type), written=written)
+    return replace(taken_of(held or argument.type), written=written)
 
 
 def _held(argument: ir.Value) -> tuple[ir.Type | None, bool]:
@@ -320,7 +320,7 @@ def has_f64_views(module: ir.Module) -> bool:
             if inner.name in (_IMPORT, _EXPORT):
                 values = (*inner.operands, *inner.results)
                 passed += [each.type for each in values if isinstance(each.type, ir.RankedTensorType)]
-        if any(each.shape is not None and each.element_type in _F64 for each in map(_taken, passed)):
+        if any(each.shape is not None and each.element_type in _F64 for each in map(taken_of, passed)):
             return True
     return False
 
@@ -334,10 +334,10 @@ def taken_from(text: str) -> Taken:
     return Taken(tensor[2], tuple(int(size) if size.isdigit() else None for size in sizes))
 
 
-def _taken(kind: ir.Type | str) -> Taken:
+def taken_of(kind: ir.Type | str) -> Taken:
+    """A type, or its text, as a value of it is taken."""
     if isinstance(kind, ir.RankedTensorType):
-        sizes = (None if kind.is_dynamic_dim(i) else kind.shape[i] for i in range(kind.rank))
-        return Taken(str(ElementType.of(kind)), tuple(sizes))
+        return Taken(str(ElementType.of(kind)), shape_of(kind))
     written = str(kind)  # types of torch have no class in Python
     torch = _TORCH.fullmatch(written)
     if torch is not None:

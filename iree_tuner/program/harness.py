@@ -27,7 +27,7 @@ from iree_tuner.compiler.context import defining_op, ops_in, symbol_of, walk
 from iree_tuner.compiler.session import CompileError, CompilerSession, Diagnostic
 from iree_tuner.compiler.unbound import hal_type, held_by
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.ops.structure import fold
+from iree_tuner.ops.structure import fold, shape_of
 from iree_tuner.program.bindings import Access, Binding, TensorSlice, stride_of
 from iree_tuner.program.valid.demand import Uses
 from iree_tuner.program.valid.known import Ranges
@@ -120,13 +120,15 @@ def _take_buffer(module: ir.Module, function: ir.Operation, sizes: dict[str, int
     ranges = zip(dispatch.binding_offsets, dispatch.binding_lengths, strict=True)
     constants = [_constant(value) for value in dispatch.constants]
     body = find_function(module, export)
-    uses = _uses(body, constants)
-    tensors = _tensors(body, constants, uses)
+    spans = [_subspan(op, constants) for op in walk(body) if op.name == _SUBSPAN]
+    takes_integers = any(ElementType.of(each.kind).is_integer for each in spans)
+    uses = Uses(body, Ranges(constants=constants)) if takes_integers else None
+    tensors = _tensors(spans, uses)
     bindings = tuple(
         Binding(_constant(offset), _constant(length), tensors.get(index, ()))
         for index, (offset, length) in enumerate(ranges)
     )
-    packed = _packed(bindings, _used(body, constants))
+    packed = _packed(bindings, _used(spans))
     packed_size = max((each.offset + each.length for each in packed), default=0)
     if packed_size < _WORTH_PACKING * size:
         bindings, size = packed, packed_size
@@ -220,69 +222,63 @@ def functions_in(module: ir.Module) -> list[ir.Operation]:
     return [op for op in walk(module.operation) if op.name == "func.func"]
 
 
-def _uses(function: ir.Operation, constants: list[int]) -> Uses | None:
-    """The uses of a dispatch's integers; None for a dispatch without any."""
-    spans = (op for op in ops_in(function.regions[0].blocks[0]) if op.name == _SUBSPAN)
-    takes_integers = any(ElementType.of(held_by(op.result.type)[1]).is_integer for op in spans)
-    return Uses(function, Ranges(constants=constants)) if takes_integers else None
+@dataclass(frozen=True)
+class _Subspan:
+    """A place in a binding where a dispatch finds something; no `tensor` if place or shape are not known."""
+
+    value: ir.Value
+    binding: int
+    kind: ir.Type
+    tensor: TensorSlice | None
+
+    @property
+    def bytes(self) -> tuple[int, int] | None:
+        """The range of its bytes; None if they are not known, as for tensors that get a layout later."""
+        if self.tensor is None or not isinstance(self.kind, ir.RankedTensorType | ir.MemRefType):
+            return None
+        if isinstance(self.kind, ir.RankedTensorType):
+            plain = self.kind.encoding is None
+        else:
+            plain = self.kind.layout == ir.AffineMapAttr.get(ir.AffineMap.get_identity(self.kind.rank))
+        element = ElementType.of(self.kind)
+        if not plain or element.kind not in ("integer", "float", "complex"):
+            return None
+        size = math.prod(self.tensor.shape) * -(-element.bits // 8)
+        return self.tensor.offset, self.tensor.offset + size
 
 
-def _tensors(
-    function: ir.Operation, constants: list[int], uses: Uses | None
-) -> dict[int, tuple[TensorSlice, ...]]:
-    """The tensors in each binding, from the dispatch function's subspans."""
-    tensors: dict[int, list[TensorSlice]] = {}
-    for op in ops_in(function.regions[0].blocks[0]):
-        if op.name == _SUBSPAN:
-            binding = ir.IntegerAttr(op.attributes["binding"]).value
-            found = _tensor(op, constants)
-            values = None if uses is None else uses.of(op.result)
-            if found is not None:
-                tensors.setdefault(binding, []).append(replace(found, values=values))
-    return {binding: tuple(found) for binding, found in tensors.items()}
+def _subspan(op: ir.Operation, constants: list[int]) -> _Subspan:
+    view = op.opview
+    assert isinstance(view, hal.InterfaceBindingSubspanOp)
+    binding = ir.IntegerAttr(op.attributes["binding"]).value
+    access, kind = held(op)
+    offset = fold(view.byte_offset, constants) if view.byte_offset is not None else 0
+    sizes = iter([fold(size, constants) for size in view.dynamic_dims])
+    shape = [next(sizes) if size is None else size for size in shape_of(kind)]
+    known = tuple(size for size in shape if size is not None)
+    if offset is None or len(known) < len(shape):
+        return _Subspan(op.result, binding, kind, None)
+    element = kind.element_type if isinstance(kind, ir.ShapedType) else kind
+    return _Subspan(op.result, binding, kind, TensorSlice(offset, known, str(element), access))
 
 
-def _used(function: ir.Operation, constants: list[int]) -> dict[int, tuple[int, int]]:
+def _tensors(spans: Sequence[_Subspan], uses: Uses | None) -> dict[int, tuple[TensorSlice, ...]]:
+    """The tensors in each binding, and the values that the dispatch's uses of them allow."""
+    tensors: dict[int, tuple[TensorSlice, ...]] = {}
+    for each in spans:
+        if each.tensor is not None:
+            found = replace(each.tensor, values=None if uses is None else uses.of(each.value))
+            tensors[each.binding] = (*tensors.get(each.binding, ()), found)
+    return tensors
+
+
+def _used(spans: Sequence[_Subspan]) -> dict[int, tuple[int, int]]:
     """The range of each binding that a dispatch uses, in bytes, if all of its uses are known."""
     ranges: dict[int, list[tuple[int, int] | None]] = {}
-    for op in walk(function):
-        if op.name == _SUBSPAN:
-            binding = ir.IntegerAttr(op.attributes["binding"]).value
-            ranges.setdefault(binding, []).append(_range(op, constants))
+    for each in spans:
+        ranges.setdefault(each.binding, []).append(each.bytes)
     known = {binding: [each for each in found if each] for binding, found in ranges.items() if all(found)}
     return {binding: (min(found)[0], max(end for _, end in found)) for binding, found in known.items()}
-
-
-def _range(subspan: ir.Operation, constants: list[int]) -> tuple[int, int] | None:
-    """The bytes of a subspan; None if they are not known, as for tensors that get a layout later."""
-    found, (_, parsed) = _tensor(subspan, constants), held(subspan)
-    if found is None or not isinstance(parsed, ir.RankedTensorType | ir.MemRefType):
-        return None
-    if isinstance(parsed, ir.RankedTensorType):
-        plain = parsed.encoding is None
-    else:
-        plain = parsed.layout == ir.AffineMapAttr.get(ir.AffineMap.get_identity(parsed.rank))
-    element = ElementType.of(parsed)
-    if not plain or element.kind not in ("integer", "float", "complex"):
-        return None
-    size = math.prod(found.shape) * -(-element.bits // 8)
-    return found.offset, found.offset + size
-
-
-def _tensor(subspan: ir.Operation, constants: list[int]) -> TensorSlice | None:
-    """The contents of a subspan, or None if its place or shape is not known here."""
-    view = subspan.opview
-    assert isinstance(view, hal.InterfaceBindingSubspanOp)
-    offset = fold(view.byte_offset, constants) if view.byte_offset is not None else 0
-    if offset is None:
-        return None
-    access, parsed = held(subspan)
-    if not isinstance(parsed, ir.RankedTensorType | ir.MemRefType):
-        return TensorSlice(offset, (), str(parsed), access)
-    dynamic = (fold(size, constants) for size in view.dynamic_dims)
-    shape = [next(dynamic) if parsed.is_dynamic_dim(i) else parsed.shape[i] for i in range(parsed.rank)]
-    known = tuple(size for size in shape if size is not None)
-    return TensorSlice(offset, known, str(parsed.element_type), access) if len(known) == len(shape) else None
 
 
 def held(subspan: ir.Operation) -> tuple[Access, ir.Type]:

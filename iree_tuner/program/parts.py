@@ -5,7 +5,7 @@ own code for that place, with the spec that is inside. Values between parts are 
 arguments, then computed values, in order. Each function takes one more argument at its end, the byte with
 which memory is filled that it allocates (`program.flow_ops`).
 
-Dispatches in loops and branches are parts, too (`program.steps`): a loop's are called on the values of its
+Dispatches in loops and branches are parts, too (`program.flow_ops`): a loop's are called on the values of its
 first pass. Another part runs the whole loop, for the code after it.
 """
 
@@ -24,13 +24,16 @@ from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.dag import captured
 from iree_tuner.ops.scalar_body import bounds_sums
-from iree_tuner.program.entries import ASYNC, FILLED, plain_name
+from iree_tuner.program.entries import ASYNC, FILLED, Taken, plain_name, taken_of
 from iree_tuner.program.flow_ops import (
     CALL,
     DIM,
     DISPATCH,
     IMPORT,
     LOAD,
+    CopiedOps,
+    FlowStep,
+    FlowSteps,
     callee_of,
     can_be_handed_over,
     dims_of,
@@ -39,6 +42,7 @@ from iree_tuner.program.flow_ops import (
     export_of,
     exported,
     fill,
+    given_as,
     is_public_function,
     is_scalar,
     narrow,
@@ -46,7 +50,6 @@ from iree_tuner.program.flow_ops import (
 )
 from iree_tuner.program.harness import run_passes
 from iree_tuner.program.phases import compiled_to
-from iree_tuner.program.steps import CopiedOps, FlowStep, FlowSteps, given_as
 from iree_tuner.targets import Target
 
 # The functions of a module at phase `flow`: calls are inlined, some are chosen, others removed.
@@ -106,17 +109,6 @@ _AROUND = ("scf.for", "scf.while", "scf.if", "scf.index_switch", "scf.execute_re
 
 
 @dataclass(frozen=True)
-class Value:
-    """A value that parts read or write: a tensor, or a scalar with the shape None.
-
-    A dimension is None if it is known only at run time.
-    """
-
-    element_type: str
-    shape: tuple[int | None, ...] | None
-
-
-@dataclass(frozen=True)
 class ProgramPart:
     """A dispatch as a function; or, with `dispatch` empty, code around dispatches that others read."""
 
@@ -141,7 +133,7 @@ class Parts:
 
     vmfb: bytes  # the VM module
     functions: tuple[str, ...]
-    values: tuple[Value, ...]  # all of them; the first are the functions' arguments
+    values: tuple[Taken, ...]  # all of them; the first are the functions' arguments
     takes: tuple[tuple[str, int], ...]  # the function and the number of each of these arguments
     parts: tuple[ProgramPart, ...]  # the dispatches that can be called, and code around them
     # the part that makes the program's own results of values, if possible; it `writes` nothing
@@ -196,7 +188,7 @@ class _Apart:
         self._functions = find_functions(module, name, functions)
         self._names = tuple(map(symbol_of, self._functions))
         self._numbers: dict[ir.Value, int] = {}
-        self._values: list[Value] = []
+        self._values: list[Taken] = []
         self._parts: list[ProgramPart] = []
         self._results: ProgramPart | None = None
         self._takes: list[tuple[str, int]] = []
@@ -254,12 +246,7 @@ class _Apart:
 
     def _number(self, value: ir.Value) -> None:
         self._numbers[value] = len(self._values)
-        kind = value.type
-        if isinstance(kind, ir.RankedTensorType):
-            sizes = (None if kind.is_dynamic_dim(place) else kind.shape[place] for place in range(kind.rank))
-            self._values.append(Value(str(kind.element_type), tuple(sizes)))
-        else:
-            self._values.append(Value(str(kind), None))
+        self._values.append(taken_of(value.type))
 
     def _add_dispatch(self, op: ir.Operation, step: FlowStep) -> None:
         if not step.makes:  # it runs inside the readers of its results

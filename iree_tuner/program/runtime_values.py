@@ -15,7 +15,7 @@ from itertools import takewhile
 from iree.compiler import ir
 from iree.compiler.dialects import arith
 
-from iree_tuner.compiler.context import defining_op, ops_around, ops_in, symbol_of, walk
+from iree_tuner.compiler.context import defining_op, ops_around, ops_in, reachable, symbol_of, walk
 from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.compiler.unbound import held_by
 from iree_tuner.errors import TunerError
@@ -50,11 +50,11 @@ def count_calls(module: ir.Module, entries: Sequence[str] = ()) -> dict[str, Cal
                 f"the program has no entry function '{plain_name(entry)}'",
                 hint=f"one of: {', '.join(map(plain_name, public))}",
             )
-    totals: dict[str, CallCount] = {}
+    found: dict[str, list[bool]] = {}
     for entry in entries or public:
-        for export, calls in _reach(entry, sites, in_loop=False, above=()).items():
-            totals[export] = _add(totals.get(export), calls)
-    return totals
+        for export, in_loop in _reach(entry, sites, in_loop=False, above=()):
+            found.setdefault(export, []).append(in_loop)
+    return {export: CallCount(len(looped), any(looped)) for export, looped in found.items()}
 
 
 def dispatched_exports(module: ir.Module) -> set[str]:
@@ -67,22 +67,13 @@ Site = tuple[str, bool, bool]  # symbol, in a loop, whether it is a function
 
 def _reach(
     entry: str, sites: dict[str, list[Site]], in_loop: bool, above: tuple[str, ...]
-) -> dict[str, CallCount]:
-    totals: dict[str, CallCount] = {}
-    if entry in above:  # recursion: the sites below are counted once already
-        return totals
-    for symbol, loops, is_call in sites.get(entry, []):
-        looped = in_loop or loops
-        found = _reach(symbol, sites, looped, (*above, entry)) if is_call else {symbol: CallCount(1, looped)}
-        for export, calls in found.items():
-            totals[export] = _add(totals.get(export), calls)
-    return totals
-
-
-def _add(first: CallCount | None, second: CallCount) -> CallCount:
-    if first is None:
-        return second
-    return CallCount(first.count + second.count, first.in_loop or second.in_loop)
+) -> Iterator[tuple[str, bool]]:
+    """The dispatches that a function leads to, and whether in a loop; of a recursion the first round."""
+    for symbol, loops, is_call in sites.get(entry, ()) if entry not in above else ():
+        if is_call:
+            yield from _reach(symbol, sites, in_loop or loops, (*above, entry))
+        else:
+            yield symbol, in_loop or loops
 
 
 def _sites(function: ir.Operation) -> list[Site]:
@@ -99,21 +90,12 @@ def _sites(function: ir.Operation) -> list[Site]:
 
 def _in_loop(op: ir.Operation, function: ir.Operation) -> bool:
     inside = takewhile(lambda each: each != function, ops_around(op))
-    return any(each.name in _LOOPS or _block_repeats(each.block) for each in inside)
+    return any(each.name in _LOOPS or _repeats(each.block) for each in inside)
 
 
-def _block_repeats(block: ir.Block) -> bool:
+def _repeats(block: ir.Block) -> bool:
     """Whether control flow leads from the block back to it."""
-    seen: list[ir.Block] = []
-    pending = list(block.successors)
-    while pending:
-        current = pending.pop()
-        if current == block:
-            return True
-        if current not in seen:
-            seen.append(current)
-            pending.extend(current.successors)
-    return False
+    return block in reachable(block.successors, lambda each: each.successors)
 
 
 STAND_INS = (7, 1, 0)

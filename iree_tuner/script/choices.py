@@ -68,7 +68,7 @@ def script_space(script: Script, workload: Workload, context: ir.Context) -> Spa
 
     with context:
         pipeline = iree_codegen.TransformDialectCodegenPipelineAttr.get()
-    return Space(workload, build_constraints(pipeline, fill, context))
+        return Space(workload, build_constraints(pipeline, fill))
 
 
 class ScriptLandscape:

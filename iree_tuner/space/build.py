@@ -35,7 +35,8 @@ def build_spaces(
         raise TunerError(NO_LOOPS)
     request = SpaceRequest(workload, limits, context, tuple(emitted), supplements)
     found_by = provider(workload.family)
-    modules = found_by.constraints(request) if found_by is not None else ()
+    with context, ir.Location.unknown(context):
+        modules = found_by.constraints(request) if found_by is not None else ()
     if not modules:
         raise TunerError(f"no search space on {limits.title} for the op family '{workload.family}'")
     spaces = tuple(Space(workload, module) for module in modules)

@@ -14,24 +14,18 @@ import numpy as np
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
-from iree_tuner.compiler.unbound import pipeline_of
+from iree_tuner.compiler.context import stored_context
+from iree_tuner.compiler.unbound import attribute_from, parameters_of, pipeline_of
 from iree_tuner.errors import TunerError
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.space.configuration import Assignment, Configuration
 from iree_tuner.space.constraints import COMPANIONS, integers
-from iree_tuner.space.gpu.padding import drop_idle_padding
+from iree_tuner.space.gpu.contraction import drop_idle_padding
 from iree_tuner.space.joint import JointSpace
 from iree_tuner.space.llvm_cpu.attributes import LEVELS, LOWERING_CONFIG, OPTIONS
 from iree_tuner.space.space import Space
 from iree_tuner.space.spirv.attributes import INTERCHANGE, spirv_entries
 
-# IR as text: no accessor that reads configurations of llvm-cpu
-_PIPELINE = re.compile(r"pipeline = #\w+\.\w*pipeline<(\w+)>")
-# IR as text: no accessor that reads configurations of llvm-cpu
-_LEVEL = re.compile(r"(\w+) = \[([-\d, ]*)\]")
-# IR as text: no accessor that reads configurations of llvm-cpu
-_ANY_LEVEL = re.compile(r"(\w+) = \[")
-_CPU_OPTIONS = re.compile(r"\{([\w, ]*)\}")
 _CPU, _SPIRV = "iree_cpu.pipeline", "iree_gpu.spirv_pipeline"
 _CONFIGS = {_CPU: "#iree_cpu.lowering_config", _SPIRV: "#iree_codegen.lowering_config"}
 """The form of lowering configs of a kind of pipeline; of others, the GPU dialect's."""
@@ -89,8 +83,7 @@ class Written:
     def of(cls, configuration: Configuration, context: ir.Context) -> Written:
         """A candidate's attributes. Raises ValueError if the root op has no `compilation_info`."""
         found = {(op.label, op.attribute): op.value for op in configuration.ops}
-        # IR as text: candidates are stored as text
-        info = ir.Attribute.parse(found.pop(("root", "compilation_info"), "unit"), context)
+        info = attribute_from(found.pop(("root", "compilation_info"), "unit"), context)
         if not isinstance(info, iree_codegen.CompilationInfoAttr):
             raise ValueError("there is no compilation_info on the root op")
         decomposition = found.pop(("root", "decomposition_config"), "")
@@ -100,8 +93,10 @@ class Written:
 
 def named_pipeline(translation: str) -> str:
     """The pipeline that a translation info names, or empty."""
-    found = _PIPELINE.search(translation)
-    return found.group(1) if found else ""
+    if not translation:
+        return ""
+    info = iree_codegen.TranslationInfoAttr(attribute_from(translation, stored_context()))
+    return pipeline_of(info.pass_pipeline)[1]
 
 
 def read_written(space: Space, written: Written) -> Chosen:
@@ -121,10 +116,9 @@ def read_written(space: Space, written: Written) -> Chosen:
             # Attributes without knobs here leave this op's knobs open, and do not affect the root's.
             other = Chosen(values=dict(chosen.values), places=chosen.places)
             if cpu:
-                _read_levels(_levels_of(own), _tiles(text), companion.loops, f"{companion.label}.", other)
+                _read_levels(_entries(own), _tiles(text), companion.loops, f"{companion.label}.", other)
             else:
-                # IR as text: candidates are stored as text
-                config = iree_gpu.LoweringConfigAttr(ir.Attribute.parse(text))
+                config = iree_gpu.LoweringConfigAttr(attribute_from(text))
                 _unify(own, config.attributes, companion.label, other)
             chosen.values.update(chosen.values if other.misfits else other.values)
     return chosen
@@ -141,27 +135,20 @@ def _read_root(space: Space, written: Written) -> Chosen:
         return Chosen(misfits=[difference])
     chosen = Chosen()
     with space.op.operation.context:
-        if kind == _CPU:
-            _read_cpu(space, written, chosen)
-        elif kind == _SPIRV:
-            _read_spirv(space, written, chosen)
-        else:
-            _read_gpu(space, written, chosen)
+        {_CPU: _read_cpu, _SPIRV: _read_spirv}.get(kind, _read_gpu)(space, written, chosen)
     return chosen
 
 
 def _read_cpu(space: Space, written: Written, chosen: Chosen) -> None:
     """A tile of 0 leaves a loop whole, as a tile of its size does."""
-    knobs = ir.DictAttr(space.op.knobs)
-    actual = _tiles(written.lowering)
-    scalable = [level for level in _ANY_LEVEL.findall(written.lowering) if level not in actual]
+    knobs, actual = _entries(space.op.knobs), _tiles(written.lowering)
+    scalable = [name for name, sizes in actual.items() if any(isinstance(s, ir.ArrayAttr) for s in sizes)]
     chosen.misfits.extend(f"{level} has scalable tiles" for level in scalable)
-    template = _levels_of(ir.DictAttr(knobs[LOWERING_CONFIG]))
-    _read_levels(template, actual, space.workload.loops, "", chosen)
+    _read_levels(_entries(knobs[LOWERING_CONFIG]), actual, space.workload.loops, "", chosen)
     _inherit(space, actual, chosen)
-    found = _CPU_OPTIONS.search(written.translation)
-    enabled = [name.strip() for name in found.group(1).split(",")] if found else []
-    options = {option.name: option.attr for option in ir.DictAttr(knobs[OPTIONS])} if OPTIONS in knobs else {}
+    info = iree_codegen.TranslationInfoAttr(attribute_from(written.translation))
+    enabled = _entries(info.configuration) if info.configuration is not None else {}
+    options = _entries(knobs[OPTIONS]) if OPTIONS in knobs else {}
     for name, option in options.items():
         if isinstance(option, iree_codegen.IntKnobAttr):
             chosen.note(option.name, int(name in enabled), name)
@@ -170,37 +157,36 @@ def _read_cpu(space: Space, written: Written, chosen: Chosen) -> None:
     )
 
 
-def _tiles(lowering: str) -> dict[str, list[int]]:
-    return {
-        level: [int(size) for size in sizes.split(",") if size.strip()]
-        for level, sizes in _LEVEL.findall(lowering)
-    }
+_Levels = dict[str, list[ir.Attribute]]
 
 
-def _levels_of(template: ir.DictAttr) -> dict[str, list[ir.Attribute]]:
-    return {level.name: list(ir.ArrayAttr(level.attr)) for level in template}
+def _tiles(lowering: str) -> _Levels:
+    """The tiles of each level of `#iree_cpu.lowering_config`; scalable ones are arrays."""
+    return {name: list(ir.ArrayAttr(each)) for name, each in parameters_of(attribute_from(lowering)).items()}
+
+
+def _size(sizes: Sequence[ir.Attribute], loop: int) -> int:
+    """The tile of a loop in a level; 0 if it has none, or a scalable one."""
+    found = sizes[loop] if loop < len(sizes) else None
+    return found.value if isinstance(found, ir.IntegerAttr) else 0
 
 
 def _read_levels(
-    template: Mapping[str, Sequence[ir.Attribute]],
-    actual: Mapping[str, Sequence[int]],
-    loops: Sequence[int],
-    prefix: str,
-    chosen: Chosen,
+    template: Mapping[str, ir.Attribute], actual: _Levels, loops: Sequence[int], prefix: str, chosen: Chosen
 ) -> None:
     for level in LEVELS:
-        sizes, items = actual.get(level, []), template.get(level, [])
+        items = list(ir.ArrayAttr(template[level])) if level in template else []
         for loop, extent in enumerate(loops):
-            size = sizes[loop] if loop < len(sizes) else 0
-            item = items[loop] if loop < len(items) else integers([0])[0]
+            size, where = _size(actual.get(level, []), loop), f"{prefix}{level}[{loop}]"
             whole = 0 if level.startswith(_UNTILED) else extent
+            item = items[loop] if loop < len(items) else None
             if isinstance(item, iree_codegen.IntKnobAttr):
-                chosen.note(item.name, size or whole, f"{prefix}{level}[{loop}]")
-            elif (size or whole) != (ir.IntegerAttr(item).value or whole):
-                chosen.fixed(f"{prefix}{level}[{loop}]", size, ir.IntegerAttr(item).value)
+                chosen.note(item.name, size or whole, where)
+            elif (size or whole) != ((fixed := _size(items, loop)) or whole):
+                chosen.fixed(where, size, fixed)
 
 
-def _inherit(space: Space, actual: dict[str, list[int]], chosen: Chosen) -> None:
+def _inherit(space: Space, actual: _Levels, chosen: Chosen) -> None:
     knobs = ir.DictAttr(space.op.knobs)
     template = ir.DictAttr(knobs[COMPANIONS]) if COMPANIONS in knobs else ir.DictAttr.get({})
     vectors = [sizes for level, sizes in actual.items() if level.startswith("vector_")]
@@ -212,7 +198,7 @@ def _inherit(space: Space, actual: dict[str, list[int]], chosen: Chosen) -> None
                 if shared is None or not isinstance(item, iree_codegen.IntKnobAttr):
                     continue
                 if item.name not in chosen.values:
-                    tiles = [sizes[shared] for sizes in vectors if shared < len(sizes)]
+                    tiles = [_size(sizes, shared) for sizes in vectors]
                     chosen.inherited[item.name] = max(tiles, default=0) or space.workload.loops[shared]
 
 
@@ -227,12 +213,10 @@ def _read_spirv(space: Space, written: Written, chosen: Chosen) -> None:
 
 
 def _read_gpu(space: Space, written: Written, chosen: Chosen) -> None:
-    # IR as text: candidates are stored as text
-    config = iree_gpu.LoweringConfigAttr(ir.Attribute.parse(written.lowering))
+    config = iree_gpu.LoweringConfigAttr(attribute_from(written.lowering))
     # The entries of both attributes under the names that they have in a knobs dictionary.
     actual = _entries(config.attributes)
-    # IR as text: candidates are stored as text
-    info = iree_codegen.TranslationInfoAttr(ir.Attribute.parse(written.translation))
+    info = iree_codegen.TranslationInfoAttr(attribute_from(written.translation))
     actual["workgroup_size"] = integers(list(info.workgroup_size))
     actual["subgroup_size"] = integers([info.subgroup_size])[0]
     if info.configuration is not None:
@@ -244,8 +228,7 @@ def _read_gpu(space: Space, written: Written, chosen: Chosen) -> None:
     template.pop(COMPANIONS, None)  # they follow the root's
     two = template.pop(_DECOMPOSITION, None)
     if two is not None and written.decomposition:
-        # IR as text: candidates are stored as text
-        _unify(two, ir.Attribute.parse(written.decomposition), _DECOMPOSITION, chosen)
+        _unify(two, attribute_from(written.decomposition), _DECOMPOSITION, chosen)
     drop_idle_padding(space.workload, template, actual)
     _unify_entries(template, actual, "", chosen)
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
@@ -17,15 +14,13 @@ COMPANIONS = "companions"
 """Key of a knobs dictionary: the attributes of other ops of the dispatch, by their labels."""
 
 
-def build_constraints(
-    pipeline: ir.Attribute, fill: Callable[[], Mapping[str, ir.Attribute]], context: ir.Context
-) -> ir.Module:
-    """A module with one constraints op for a pipeline; `context` has all dialects loaded.
+def build_constraints(pipeline: ir.Attribute, fill: Callable[[], Mapping[str, ir.Attribute]]) -> ir.Module:
+    """A module with one constraints op for a pipeline, in the current context, which has all dialects loaded.
 
     `fill` is called with the insertion point in the op's body. It declares knobs with `knob` and `flag`,
     asserts with `require`, and returns the op's knobs dictionary.
     """
-    with context, ir.Location.unknown(context):
+    with ir.Location.unknown():
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
             target = iree_codegen.RootOpAttr.get(0)
@@ -122,58 +117,6 @@ def integers(values: Sequence[int | str]) -> ir.ArrayAttr:
 def level(sizes: Mapping[int, int | str], count: int) -> ir.ArrayAttr:
     """Tiles of `count` loops, as `integers`; 0 for loops without one."""
     return integers([sizes.get(loop, 0) for loop in range(count)])
-
-
-# Which of a space's constraints the compiler insists on.
-#
-# A space says where a search goes. The compiler refuses configurations that break some of its asserts.
-# Others keep the search from code that is slow, compiles for long, or is the same as another member's. The
-# compiler's own ops mix the two as well: most of its constraints are not checked when it compiles. A
-# configuration that a person wrote is judged by a *ruling* over these asserts: some are rules, some are
-# worth a warning, some say nothing.
-#
-# Which is which was found by compiling configurations that break one of them
-# (benchmarks/verify_agreement.py).
-
-
-Force = Literal["rule", "warning", "none"]
-"""The effect of breaking an assert: the compiler refuses it or makes wrong code of it (`rule`); it takes it,
-though the code is slow, compiles for long, or is not what the constraint's authors had in mind (`warning`);
-nothing, as the assert only says what a search tries (`none`)."""
-
-Subject = TypeVar("Subject")
-
-
-@dataclass(frozen=True)
-class Ruling(Generic[Subject]):
-    """How the asserts of one kind of space are taken, and what is asserted instead of some."""
-
-    name: str
-    reason: str  # where in the compiler that is decided
-    applies: Callable[[Subject], bool]  # whether a space is of the kind
-    # patterns of the messages of asserts that are rules; None for all but `nothing`
-    rules: tuple[str, ...] | None = None
-    # the same of asserts that do not describe the compiler, or that `extend` replaces
-    nothing: tuple[str, ...] = ()
-    extend: Callable[[Subject], None] | None = None  # adds asserts, which are rules
-    # turns the knobs' values into the ones that the compiler uses
-    settle: Callable[[Subject, Mapping[str, int]], Mapping[str, int]] | None = None
-    # patterns of two messages: asserts of the first count only if the second hold
-    only_where: tuple[str, str] | None = None
-    releases: tuple[str, ...] = ("3.13",)  # of the compiler, with which it has been checked
-
-    def force(self, message: str) -> Force:
-        """The effect of breaking one of the space's own asserts."""
-        if any(re.search(pattern, message) for pattern in self.nothing):
-            return "none"
-        if self.rules is None or any(re.search(pattern, message) for pattern in self.rules):
-            return "rule"
-        return "warning"
-
-
-def first_ruling(rulings: Sequence[Ruling[Subject]], subject: Subject) -> Ruling[Subject] | None:
-    """The ruling for a space. Without one (None), all asserts of the space are rules."""
-    return next((each for each in rulings if each.applies(subject)), None)
 
 
 # Sizes to try for tiles.

@@ -11,50 +11,56 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Literal
 
 import numpy as np
 from iree.compiler import ir
 
-from iree_tuner.space.bounds import Bounds, conditions, find_bounds, solve
 from iree_tuner.space.compilers_choice import Written, read_written
-from iree_tuner.space.constraints import Force, first_ruling
 from iree_tuner.space.gpu.constraints_draft import Draft
-from iree_tuner.space.gpu.rulings import GPU_RULINGS
-from iree_tuner.space.interpreter import Array, Assertion, ConstraintProgram, Expr
-from iree_tuner.space.llvm_cpu.rulings import CPU_RULINGS
+from iree_tuner.space.interpreter import (
+    Array,
+    Assertion,
+    Bounds,
+    ConstraintProgram,
+    Expr,
+    conditions,
+    find_bounds,
+    solve,
+)
+from iree_tuner.space.rulings import CPU_RULINGS, GPU_RULINGS, SPIRV_RULINGS, Force
 from iree_tuner.space.space import Space
-from iree_tuner.space.spirv.rulings import SPIRV_RULINGS
 from iree_tuner.targets import CpuLimits, Limits
 
 
 @dataclass(frozen=True)
-class Violation:
-    """A constraint that a configuration breaks: `message` has the values, `rule` is the same without them.
+class ConfigurationFinding:
+    """A finding about a configuration; `message` has the values, `rule` is the constraint without them.
 
-    Its `force` is `rule` where the compiler refuses the configuration or makes wrong code of it, else
-    `warning`.
+    `severity` is `error` if the compiler refuses the configuration or makes wrong code of it, `warning` if it
+    takes it although a constraint is broken, `unchecked` (with no rule) if nothing is known about it.
     """
 
+    severity: Literal["error", "warning", "unchecked"]
     message: str
-    rule: str
-    force: Force
+    rule: str = ""
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """The verdict of one space's constraints on a configuration; `violations` has rules first.
+    """The verdict of one space's constraints on a configuration; `violations` has errors first.
 
     Nothing is known if parts of it are `unread`, because the space has no knobs for them.
     """
 
-    violations: tuple[Violation, ...] = ()
+    violations: tuple[ConfigurationFinding, ...] = ()
     unread: tuple[str, ...] = ()
     values: Mapping[str, int] = field(default_factory=dict[str, int])
 
     @property
     def legal(self) -> bool:
         """Whether it breaks no rule; warnings do not count."""
-        return not any(each.force == "rule" for each in self.violations)
+        return not any(each.severity == "error" for each in self.violations)
 
 
 class Rules:
@@ -63,13 +69,14 @@ class Rules:
     def __init__(self, space: Space, limits: Limits) -> None:
         own = len(space.program.assertions)
         if isinstance(limits, CpuLimits):
-            ruling = first_ruling(CPU_RULINGS, space)
+            ruling = next((each for each in CPU_RULINGS if each.applies(space)), None)
             self._space = space
             self._settle = partial(ruling.settle, space) if ruling is not None and ruling.settle else None
         else:
             module = _copied(space.module)
             draft = Draft(Space(space.workload, module).op, space.workload, limits)
-            ruling = first_ruling(SPIRV_RULINGS if limits.codegen.spirv else GPU_RULINGS, draft)
+            rulings = SPIRV_RULINGS if limits.codegen.spirv else GPU_RULINGS
+            ruling = next((each for each in rulings if each.applies(draft)), None)  # without, all are rules
             if ruling is not None and ruling.extend is not None:
                 with module.context, ir.Location.unknown(module.context), draft.end():
                     ruling.extend(draft)
@@ -78,8 +85,8 @@ class Rules:
         program = self._space.program
         self._asserted: list[tuple[Assertion, Force]] = []
         for place, assertion in enumerate(program.assertions):
-            force: Force = "none" if assertion.of_search else "rule"
-            if place < own and ruling is not None and force == "rule":
+            force: Force = "none" if assertion.of_search else "error"
+            if place < own and ruling is not None and force == "error":
                 force = ruling.force(assertion.message)
             if force != "none":
                 self._asserted.append((assertion, force))
@@ -105,20 +112,23 @@ class Rules:
             found = [replace(v, message=named.sub(lambda m: places[m[0]], v.message)) for v in found]
         return Judgement(tuple(found), values=chosen.values)
 
-    def violations(self, values: Mapping[str, int]) -> list[Violation]:
+    def violations(self, values: Mapping[str, int]) -> list[ConfigurationFinding]:
         """The constraints that these values of the knobs break. Knobs without a value are left open."""
         settled = self._settle(values) if self._settle is not None else values
         asserted, of_rules = self._asserted, self._evaluation(settled)
         conditions = [each for each, _ in asserted if re.search(self._condition, each.message)]
         if self._condition and any(self._is_broken(each, *of_rules) for each in conditions):
             asserted = [each for each in asserted if not re.search(self._dependent, each[0].message)]
-        found: list[Violation] = []
-        for force, looked_at in (("rule", settled), ("warning", values)):
+        found: list[ConfigurationFinding] = []
+        severities: tuple[tuple[Literal["error", "warning"], Mapping[str, int]], ...] = (
+            ("error", settled), ("warning", values),
+        )  # fmt: skip
+        for severity, looked_at in severities:
             evaluation = of_rules if looked_at is settled else self._evaluation(looked_at)
             for assertion, own in asserted:
-                if own == force and self._is_broken(assertion, *evaluation):
+                if own == severity and self._is_broken(assertion, *evaluation):
                     message = _message(assertion, looked_at, *evaluation)
-                    found.append(Violation(message, assertion.message, own))
+                    found.append(ConfigurationFinding(severity, message, assertion.message))
         return found
 
     def _evaluation(self, values: Mapping[str, int]) -> tuple[dict[str, Array], dict[Expr, Array]]:

@@ -39,6 +39,7 @@ class SpaceProvider(Protocol):
     def constraints(self, request: SpaceRequest) -> Sequence[ir.Module]:
         """Modules with one constraints op each, for one pipeline each, the best first.
 
+        Called in the request's context, with a location.
         Empty if it has none for that target. Raises TunerError that says why a workload has none.
         """
         ...

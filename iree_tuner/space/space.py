@@ -18,21 +18,22 @@ from numpy.typing import NDArray
 from iree_tuner.compiler.unbound import pipeline_of
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.bounds import Domains, find_domains, grid
 from iree_tuner.space.configuration import Assignment, Configuration, OpConfiguration
 from iree_tuner.space.constraints import COMPANIONS, VARIANT, only_constraints
 from iree_tuner.space.interpreter import (
     Array,
     Assertion,
     ConstraintProgram,
+    Domains,
     Expr,
+    find_domains,
+    grid,
     pinned,
     read_program,
     smtlib,
 )
-from iree_tuner.space.join import Join, Rows
 from iree_tuner.space.llvm_cpu.attributes import cpu_configuration
-from iree_tuner.space.sampling import Members, enumerate_members, shuffled
+from iree_tuner.space.sampling import Join, Members, Rows, enumerate_members, shuffled
 from iree_tuner.space.spirv.attributes import spirv_configuration
 
 _TRACKED = "iree_tuner_assert_"
@@ -88,15 +89,6 @@ class Judge:
             if any(each.eq(name) for each in core) and solver.check(*fewer) == z3.unsat:
                 core = list(solver.unsat_core())
         return sorted(int(str(name).removeprefix(_TRACKED)) for name in core)
-
-    def each_model(self, names: tuple[str, ...]) -> Iterator[tuple[int, ...]]:
-        solver: Any = _solver()
-        solver.add(self._assertions)
-        while solver.check() == z3.sat:
-            model: Any = solver.model()
-            values = [model.eval(z3.Int(name), model_completion=True).as_long() for name in names]
-            yield tuple(values)
-            solver.add(z3.Or([z3.Int(n) != v for n, v in zip(names, values, strict=True)]))
 
 
 def _solver() -> Any:  # noqa: ANN401 (z3 has no types)

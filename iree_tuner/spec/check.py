@@ -238,11 +238,9 @@ def _problems_of(matchers: Sequence[MatcherHits]) -> Iterator[SpecProblem]:
 # Observes the effect of a spec: copies whose actions leave marks, and a compilation that reads them.
 
 
-if TYPE_CHECKING:
-    from iree_tuner.spec.near.miss import NearMiss
-
 _OP_MARK = "iree_tuner_matched_"
 _FUNCTION_MARK = "iree_tuner_matched_in_"
+_NOT_MARKED = "not configured if the other matchers configure their ops first"
 _HANDLES = (transform.AnyOpType, transform.OperationType)
 
 
@@ -291,13 +289,8 @@ class Observation:
         return tuple(hit for owner, hit in self.hits if owner == index)
 
 
-@dataclass(frozen=True)
-class _MarkedOps:
-    """Ops that carry a pair's mark in one dispatch, and the state of their configuration."""
-
-    ops: tuple[str, ...]
-    configured: bool
-    left_over: bool
+_Marked = dict[int, tuple[tuple[str, ...], str]]
+"""By pair, the names of the ops that carry its mark, and why these are not configured."""
 
 
 def instrument(spec: ir.Module, *, mark_only: bool) -> Probe:
@@ -338,17 +331,16 @@ def probe_program(
     sources = to_bytecode(module)
     matched = _read(_configured(session, sources, marks))
     refused = ""
-    applied: dict[str, dict[int, _MarkedOps]] = {}
+    applied: dict[str, _Marked] = {}
     try:
         applied = _read(_configured(session, sources, marked_spec))
     except CompileError as error:
         refused = error.message
     hits: list[tuple[int, Hit]] = []
     for dispatch, marked in matched.items():
-        for index, before in marked.items():
-            after = applied.get(dispatch, {}).get(index)
-            ignored = "" if refused else _ignored(after)
-            hits.append((index, Hit(dispatch, max(1, len(before.ops)), before.ops, ignored)))
+        for index, (ops, _) in marked.items():
+            _, ignored = applied.get(dispatch, {}).get(index, ((), _NOT_MARKED))
+            hits.append((index, Hit(dispatch, max(1, len(ops)), ops, "" if refused else ignored)))
     missed: tuple[NearMiss, ...] = ()
     matchers = {index for index, _ in hits}
     unused = any(seen and index not in matchers for index, seen in enumerate(visible))
@@ -397,33 +389,32 @@ def _configured(session: CompilerSession, sources: bytes, spec: bytes) -> ir.Mod
     return module
 
 
-def _read(module: ir.Module) -> dict[str, dict[int, _MarkedOps]]:
+def _read(module: ir.Module) -> dict[str, _Marked]:
     """For each executable, the pairs that left a mark in it."""
-    found: dict[str, dict[int, _MarkedOps]] = {}
+    found: dict[str, _Marked] = {}
     for executable in (op.operation for op in module.body):
         if executable.name != "hal.executable":
             continue
         inside = list(walk(executable))
-        marked: dict[int, _MarkedOps] = {}
+        marked: _Marked = {}
         for function in inside:
             for name in function.attributes:
                 if not name.startswith(_FUNCTION_MARK):
                     continue
                 index = int(name.removeprefix(_FUNCTION_MARK))
                 ops = [op for op in walk(function) if f"{_OP_MARK}{index}" in op.attributes]
-                lowered = any(LOWERING_CONFIG in op.attributes for op in ops)
-                configured = lowered and TRANSLATION_INFO in function.attributes
-                left_over = any(COMPILATION_INFO in op.attributes for op in ops)
-                marked[index] = _MarkedOps(tuple(op.name for op in ops), configured, left_over)
+                marked[index] = tuple(op.name for op in ops), _ignored(function, ops)
         found[symbol_of(executable)] = marked
     return found
 
 
-def _ignored(after: _MarkedOps | None) -> str:
-    if after is None:
-        return "not configured if the other matchers configure their ops first"
-    if not after.ops:
+def _ignored(function: ir.Operation, ops: Sequence[ir.Operation]) -> str:
+    """Why marked ops of a function do not have the configuration; empty if they have."""
+    if not ops:
         return "the op was replaced afterwards, and its configuration with it"
-    if after.left_over:
+    if any(COMPILATION_INFO in op.attributes for op in ops):
         return "ignored, because the dispatch was already configured"
-    return "" if after.configured else "the op did not get the configuration"
+    configured = TRANSLATION_INFO in function.attributes and any(
+        LOWERING_CONFIG in op.attributes for op in ops
+    )
+    return "" if configured else "the op did not get the configuration"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from iree.compiler import ir
@@ -11,8 +11,9 @@ from iree.compiler.dialects import iree_codegen
 from iree_tuner.compiler.context import defining_op, symbol_of, walk
 from iree_tuner.compiler.unbound import pipeline_of
 from iree_tuner.ops.family import MatchOp, match_ops
+from iree_tuner.ops.structure import shape_of
 from iree_tuner.spec.entry import Provenance, read_loops, read_op_name, read_provenance, read_workload_key
-from iree_tuner.spec.grammar import COMPILATION_INFO, Pair, pairs, reached, yielded_constants
+from iree_tuner.spec.grammar import COMPILATION_INFO, Pair, pairs, reached
 
 _ANNOTATE = "transform.annotate"
 _MATCH = "transform.iree.match."
@@ -77,11 +78,9 @@ def _row(pair: Pair) -> ExplainedEntry:
     settings, pipeline = (), ""
     if pair.action_op is not None:
         annotations = [op for op in walk(pair.action_op) if op.name == _ANNOTATE]
-        constants, (*_, end) = yielded_constants(matcher), matcher.regions[0].blocks[0]
-        # For each value that the matcher passes to its action, its constant, or None.
-        passed = [next((c for c in constants if c.results[0] == value), None) for value in end.operands]
-        arguments = list(pair.action_op.regions[0].blocks[0].arguments)
-        settings, pipeline = _settings(annotations, arguments, passed)
+        arguments, (*_, end) = pair.action_op.regions[0].blocks[0].arguments, matcher.regions[0].blocks[0]
+        passed = dict(zip(arguments, end.operands, strict=False))
+        settings, pipeline = _settings(annotations, list(arguments), passed)
     key = read_workload_key(matcher)
     op = read_op_name(matcher) or op
     if not sizes and not types and read_loops(matcher):  # matched op by op: sizes are spread over many ops
@@ -163,7 +162,7 @@ def _shape(kind: ir.Type) -> str:
     """`128x256xf32`, without a memref's layout and memory space."""
     if not isinstance(kind, ir.ShapedType) or not kind.has_rank:
         return str(kind)
-    sizes = ["?" if kind.is_dynamic_dim(dim) else str(kind.get_dim_size(dim)) for dim in range(kind.rank)]
+    sizes = ("?" if size is None else str(size) for size in shape_of(kind))
     return "x".join((*sizes, str(kind.element_type)))
 
 
@@ -175,7 +174,7 @@ def _rows_of_its_own(sequence: ir.Operation) -> list[ExplainedEntry]:
             set_on.setdefault(op.operands[0], []).append(op)
     rows: list[ExplainedEntry] = []
     for handle, there in set_on.items():
-        settings, pipeline = _settings(there, [handle], [])
+        settings, pipeline = _settings(there, [handle], {})
         if settings:
             name, search = symbol_of(sequence), defining_op(handle)
             found = "?"
@@ -188,18 +187,20 @@ def _rows_of_its_own(sequence: ir.Operation) -> list[ExplainedEntry]:
 
 
 def _settings(
-    annotations: Sequence[ir.Operation], targets: list[ir.Value], passed: list[ir.Operation | None]
+    annotations: Sequence[ir.Operation], targets: list[ir.Value], passed: Mapping[ir.Value, ir.Value]
 ) -> tuple[tuple[AttributeSetting, ...], str]:
     """Constants that `transform.annotate` ops give to `targets`, by their order, and the pipeline.
 
-    `passed` is, for each of those, its constant, or None.
+    `passed` are values of a matcher, by the arguments of its action.
     """
     found: list[AttributeSetting] = []
     pipeline = ""
     for op in annotations:
-        value = _value(op.operands[1], targets, passed) if len(op.operands) > 1 else None
-        if value is None:
+        given = op.operands[1] if len(op.operands) > 1 else op.operands[0]
+        constant = defining_op(passed.get(given, given), "transform.param.constant")
+        if constant is None:
             continue
+        value = constant.attributes["value"]
         name = ir.StringAttr(op.attributes["name"]).value
         text = str(value)
         if name == COMPILATION_INFO and iree_codegen.CompilationInfoAttr.isinstance(value):
@@ -211,17 +212,6 @@ def _settings(
         target = targets.index(op.operands[0]) if op.operands[0] in targets else 0
         found.append(AttributeSetting(target, name, _short(text)))
     return tuple(found), pipeline
-
-
-def _value(
-    value: ir.Value, arguments: list[ir.Value], passed: list[ir.Operation | None]
-) -> ir.Attribute | None:
-    if value in arguments:
-        index = arguments.index(value)
-        constant = passed[index] if index < len(passed) else None
-        return constant.attributes["value"] if constant is not None else None
-    op = defining_op(value, "transform.param.constant")
-    return None if op is None else op.attributes["value"]
 
 
 def _short(text: str) -> str:

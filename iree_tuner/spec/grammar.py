@@ -115,11 +115,6 @@ def pairs(module: ir.Module) -> list[Pair]:
     return found
 
 
-def references(op: ir.Operation, name: str) -> list[str]:
-    """Symbol names in an array attribute of references; nested ones keep their leaf."""
-    return [leaf(reference) for reference in ir.ArrayAttr(op.attributes[name])]
-
-
 def leaf(reference: ir.Attribute) -> str:
     """The last name of a reference to a symbol."""
     return ir.SymbolRefAttr(reference).value[-1]

@@ -1,11 +1,10 @@
-"""Several specs made one, by the compiler's own pass.
+"""Several specs made one.
 
-The pass (`iree-codegen-link-tuning-specs`) merges specs that have a default entry point into one
-`foreach_match`, and chains all others as includes. It does not see equal matchers, although only the first of
-them would ever fire, and does not follow includes when it renames a sequence. So specs are prepared for it:
-specs in the form of a default one are marked as default specs, so that the first one wins; repeated entries
-are dropped, contradicting ones refused, names made distinct, and a prologue taken off and put back once on
-the result.
+Specs in the form of a default one, with a prologue or without, become one `foreach_match`, so that the
+first one wins. Repeated entries are dropped, contradicting ones refused, and each pass of a prologue runs
+once. Specs of other forms are chained as includes by the compiler's own pass
+(`iree-codegen-link-tuning-specs`). It does not follow includes when it renames a sequence, so that names
+are made distinct before.
 """
 
 from __future__ import annotations
@@ -18,11 +17,12 @@ from iree.compiler import ir
 from iree.compiler.dialects import transform
 from iree.compiler.passmanager import PassManager
 
-from iree_tuner.compiler.context import symbol_of, walk
+from iree_tuner.compiler.context import ops_in, symbol_of
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.errors import TunerError
-from iree_tuner.spec.build import build_spec
+from iree_tuner.spec.build import build_spec, entrypoint
 from iree_tuner.spec.grammar import (
+    ANNOTATION,
     DEFAULT_ENTRYPOINT,
     ENTRYPOINT,
     ENTRYPOINT_NAME,
@@ -30,14 +30,12 @@ from iree_tuner.spec.grammar import (
     WITH_NAMED_SEQUENCE,
     Pair,
     argument_problems,
-    canonical,
     entry_sequence,
     entry_sequences,
     meaning,
     nested_specs,
     pairs,
     reached,
-    references,
     runs_by_name,
     sequences,
 )
@@ -92,19 +90,14 @@ def link_specs(
             if any(len(list(op.regions[0].blocks[0])) > 1 for op in entry_sequences(spec.module))
         ]  # fmt: skip
         _refuse_conflicts(specs)
-        prologue: list[str] = []
-        if _are_merged(specs):
-            _drop_repeated(specs)
-            prologue = _take_prologues(specs)
-            specs = [spec for spec in specs if pairs(spec.module)]
         if not specs:
             return build_spec([], home, name=name)
-        alone = len(specs) == 1 and runs_by_name(specs[0].module)
-        linked = specs[0].module if alone else _link(specs)
+        if _are_merged(specs):
+            linked = _merged(specs)
+        else:
+            alone = len(specs) == 1 and runs_by_name(specs[0].module)
+            linked = specs[0].module if alone else _chained(specs)
         linked.operation.attributes["sym_name"] = ir.StringAttr.get(name)
-        if DEFAULT_ENTRYPOINT in linked.operation.attributes:
-            _share_actions(linked)
-        _put_prologue(linked, prologue)
         try:
             linked.operation.verify()
         except ir.MLIRError as error:
@@ -209,53 +202,45 @@ def _effect(pair: Pair) -> tuple[tuple[str, ...], str]:
     return found.sets, found.does
 
 
-def _drop_repeated(specs: Sequence[_LabeledSpec]) -> None:
-    """Take out pairs whose matcher occurs earlier: they never fire."""
-    seen: set[str] = set()
+def _merged(specs: Sequence[_LabeledSpec]) -> ir.Module:
+    """One `foreach_match` over all pairs, of equal matchers the first, after the passes of all prologues."""
+    merged, taken, first = _empty(), set[str](), entry_sequence(specs[0].module)
+    kept: dict[str, tuple[str, str]] = {}
+    actions: dict[str, str] = {}
+    passes: dict[str, None] = {}
+    used: list[ir.Operation] = []
     for spec in specs:
-        repeated: list[Pair] = []
+        _keep_apart(spec.module, taken)
+        passes |= dict.fromkeys(_prologue(spec.module) or ())
         for pair in pairs(spec.module):
-            matches = meaning(pair).matches
-            if matches in seen:
-                repeated.append(pair)
-            seen.add(matches)
-        if repeated:
-            _remove(spec.module, repeated)
-
-
-def _remove(module: ir.Module, repeated: Sequence[Pair]) -> None:
-    """Take pairs out of a spec, and the sequences that only they used."""
-    for op in [op for op in walk(module.operation) if op.name == FOREACH_MATCH]:
-        dropped = {pair.index for pair in repeated if pair.foreach_match == op}
-        kept = [index for index in range(len(references(op, "matchers"))) if index not in dropped]
-        if not kept:
-            op.results[0].replace_all_uses_with(op.operands[0])
-            op.erase()
-            continue
-        for name in ("matchers", "actions"):
-            symbols = list(ir.ArrayAttr(op.attributes[name]))
-            op.attributes[name] = ir.ArrayAttr.get([symbols[index] for index in kept])
-    used = reached(module)
-    gone: list[ir.Operation] = []
-    for op in [op for pair in repeated for op in (pair.matcher_op, pair.action_op)]:
-        if op is not None and op not in used and op not in gone:
-            gone.append(op)
-    for op in gone:
+            found = meaning(pair)
+            kept.setdefault(found.matches, (pair.matcher, actions.setdefault(found.does, pair.action)))
+        entry, *others = reached(spec.module)
+        used += others
+        for op in [each for each in ops_in(spec.module.body) if each != entry]:
+            op.detach_from_parent()
+            merged.body.append(op)
+    made = entrypoint(merged, list(kept.values()), list(passes))
+    for op in (each for each in used if each not in reached(merged)):
         op.erase()
+    if len(specs) == 1 and first is not None and ANNOTATION in first.attributes:
+        made.attributes[ANNOTATION] = first.attributes[ANNOTATION]
+    if kept and not passes:
+        merged.operation.attributes[DEFAULT_ENTRYPOINT] = ir.UnitAttr.get()
+    return merged
 
 
-def _take_prologues(specs: Sequence[_LabeledSpec]) -> list[str]:
-    """Give every spec a default entry point and return the passes that they ran before, each once."""
-    found: list[str] = []
-    for spec in specs:
-        found.extend(_prologue(spec.module) or ())
-        sequence = entry_sequence(spec.module)
-        assert sequence is not None, "_are_merged has looked"
-        for op in [op for op in walk(sequence) if op.name == _APPLY_PASS]:
-            op.results[0].replace_all_uses_with(op.operands[0])
-            op.erase()
-        spec.module.operation.attributes[DEFAULT_ENTRYPOINT] = ir.UnitAttr.get()
-    return list(dict.fromkeys(found))
+def _empty() -> ir.Module:
+    made = ir.Module.create()
+    made.operation.attributes[WITH_NAMED_SEQUENCE] = ir.UnitAttr.get()
+    return made
+
+
+def _keep_apart(module: ir.Module, taken: set[str]) -> None:
+    """Give sequences other names than those that are taken, and take theirs."""
+    for name in sorted((set(sequences(module)) - {ENTRYPOINT_NAME}) & taken):
+        _rename(module, name, _fresh(name, taken | set(_symbols(module))))
+    taken |= set(_symbols(module))
 
 
 def _prologue(module: ir.Module) -> list[str] | None:
@@ -270,6 +255,9 @@ def _prologue(module: ir.Module) -> list[str] | None:
     *passes, match, _ = operations
     if match.name != FOREACH_MATCH or any(flag in match.attributes for flag in _NOT_DEFAULT):
         return None
+    named = (each for name in ("matchers", "actions") for each in ir.ArrayAttr(match.attributes[name]))
+    if not all(isinstance(each, ir.FlatSymbolRefAttr) for each in named):
+        return None
     if any(
         [value.type for value in values] != [transform.AnyOpType.get()]
         for values in (match.operands, match.results)
@@ -280,21 +268,7 @@ def _prologue(module: ir.Module) -> list[str] | None:
     return [ir.StringAttr(op.attributes["pass_name"]).value for op in passes]
 
 
-def _put_prologue(module: ir.Module, passes: Sequence[str]) -> None:
-    """Run passes before matching, which the default entry point's grammar does not allow."""
-    sequence = entry_sequence(module)
-    if not passes or sequence is None:
-        return
-    del module.operation.attributes[DEFAULT_ENTRYPOINT]
-    match = next(op for op in walk(sequence) if op.name == FOREACH_MATCH)
-    handle: ir.Value = match.operands[0]
-    with ir.InsertionPoint(match):
-        for name in passes:
-            handle = transform.ApplyRegisteredPassOp(transform.AnyOpType.get(), handle, name).result
-    match.operands[0] = handle
-
-
-def _link(specs: Sequence[_LabeledSpec]) -> ir.Module:
+def _chained(specs: Sequence[_LabeledSpec]) -> ir.Module:
     """Nest the specs in one module and run the compiler's pass on it. Raises TunerError if it refuses."""
     if any(DEFAULT_ENTRYPOINT not in spec.module.operation.attributes for spec in specs):
         entries = {
@@ -302,16 +276,9 @@ def _link(specs: Sequence[_LabeledSpec]) -> ir.Module:
         }
         for problem in argument_problems(entries):
             raise TunerError(f"cannot link: {problem}")
-    outer = ir.Module.create()
-    outer.operation.attributes[WITH_NAMED_SEQUENCE] = ir.UnitAttr.get()
-    taken: set[str] = set()
+    outer, taken = _empty(), set[str]()
     for index, spec in enumerate(specs):
-        own = set(_symbols(spec.module))
-        for name in sorted((set(sequences(spec.module)) - {ENTRYPOINT_NAME}) & taken):
-            fresh = _fresh(name, taken | own)
-            _rename(spec.module, name, fresh)
-            own.add(fresh)
-        taken |= set(_symbols(spec.module))
+        _keep_apart(spec.module, taken)
         nested = spec.module.operation.clone(ir.InsertionPoint(outer.body))
         nested.attributes["sym_name"] = ir.StringAttr.get(f"spec_{index}")
     try:
@@ -320,16 +287,3 @@ def _link(specs: Sequence[_LabeledSpec]) -> ir.Module:
         reason = error.error_diagnostics[0].message if error.error_diagnostics else "no diagnostic"
         raise TunerError(f"the compiler cannot link these specs: {reason}") from None
     return outer
-
-
-def _share_actions(module: ir.Module) -> None:
-    """Keep one of equal actions."""
-    first: dict[str, str] = {}
-    for name in dict.fromkeys(pair.action for pair in pairs(module)):
-        op = sequences(module).get(name)
-        if op is None:
-            continue
-        kept = first.setdefault(canonical(op), name)
-        if kept != name:
-            ir.SymbolTable.replace_all_symbol_uses(name, kept, module.operation)
-            op.erase()

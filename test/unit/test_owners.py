@@ -26,7 +26,7 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("kernels/triton_code.py", "cuda"): "what a kernel is made for, and Triton's name of it",
     ("program/entries.py", "convolution"): "a part of the names of front ends' ops",
     ("suite/profilers/xla.py", "convolution"): "an opcode of HLO",
-    ("space/gpu/rulings.py", "attention"): "a ruling's own name, for people",
+    ("space/rulings.py", "attention"): "a ruling's own name, for people",
     ("spec/near/reasons.py", "contraction"): "an attribute of transform.match.structured.body",
     ("suite/backends/in_jax.py", "hip"): "a device as JAX names it",
     ("suite/backends/in_jax.py", "rocm"): "a device as JAX names it",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import defining_op
+from iree_tuner.compiler.context import defining_op, reachable
 from iree_tuner.ops.structure import INTEGER_CASTS, iterators, operand_groups
 
 FUNCTIONS = ("func.func", "util.func")
@@ -166,31 +166,21 @@ def compared(value: ir.Value) -> ir.Operation | None:
 
 def depends(value: ir.Value, on: ir.Value, within: ir.Operation) -> bool:
     """Whether a value is computed from another one, in the regions of an op."""
-    todo, seen = [value], set[ir.Value]()
-    while todo:
-        each = todo.pop()
-        if each == on:
-            return True
-        if each in seen:
-            continue
-        seen.add(each)
-        op = defining_op(each)
-        if op is None:
-            block = each.owner
-            assert isinstance(block, ir.Block)
-            parent, handed = parent_of(each), handed_on(each)
-            if handed is not None:
-                todo.append(handed)
-            elif parent == within:
-                todo += predecessors(block, number_of(each))
-            elif is_structured(parent):
-                todo.append(parent.operands[number_of(each)])
-            elif parent.name.startswith("scf."):
-                todo += [*parent.operands, *yielded(parent)]
-            continue
-        todo += list(op.operands)
-        todo += yielded(op)
-    return False
+
+    def sources(each: ir.Value) -> Sequence[ir.Value]:
+        block = each.owner
+        if not isinstance(block, ir.Block):
+            return [*block.operation.operands, *yielded(block.operation)]
+        parent, handed = parent_of(each), handed_on(each)
+        if handed is not None:
+            return [handed]
+        if parent == within:
+            return predecessors(block, number_of(each))
+        if is_structured(parent):
+            return [parent.operands[number_of(each)]]
+        return [*parent.operands, *yielded(parent)] if parent.name.startswith("scf.") else []
+
+    return on in reachable([value], sources)
 
 
 def yielded(op: ir.Operation) -> Sequence[ir.Value]:

@@ -19,14 +19,17 @@ from iree_tuner.space.constraints import (
     require_equal,
 )
 from iree_tuner.space.expressions import Integer, any_of, constant, product, require
-from iree_tuner.space.gpu.accumulator import (
+from iree_tuner.space.gpu.constraints_draft import Draft, Supplement
+from iree_tuner.space.gpu.contraction import (
     ADDED_AFTERWARDS,
-    REGISTER_SUPPLEMENTS,
-    RESULT_TYPE_SUPPLEMENTS,
+    PADDED_SUMS,
+    PADDING,
+    PADDING_CONV,
+    REGISTERS,
+    RESULT_TYPE,
     adds_in_place,
     limit_shared_memory,
 )
-from iree_tuner.space.gpu.constraints_draft import Draft, Supplement
 from iree_tuner.space.gpu.instructions import divides, needs_separate_accumulation
 from iree_tuner.space.gpu.matrix_problem import (
     Roles,
@@ -39,7 +42,6 @@ from iree_tuner.space.gpu.matrix_problem import (
     roles_of,
 )
 from iree_tuner.space.gpu.options import COPY_BITS, OPTION_SUPPLEMENTS, thread_layouts
-from iree_tuner.space.gpu.padding import PADDED_SUM_SUPPLEMENTS, PADDING, PADDING_CONV
 
 # Images and channels that no tile divides: IGEMM pads them, before it gathers patches or after it.
 
@@ -134,32 +136,12 @@ def _divide(draft: Draft) -> None:
     require(whole, f"the reduction tile ({{}}) must divide {roles.depth}", depth)
 
 
-PADDING_SUPPLEMENTS = (
-    Supplement(
-        name="padding",
-        reason="the emitter lets tiles reach over the edge without the padding that makes them whole: "
-        "'tensor.expand_shape op expected dimension'; the compiler's own choice sets the entries padding "
-        "(for GPUPadOperands) and padding_conv (getPaddingConvSizes, ConfigUtils.cpp)",
-        applies=lambda draft: fuses_reductions(draft) and pads(draft),
-        extend=_pad,
-    ),
-    Supplement(
-        name="whole tiles",
-        reason="the emitter lets tiles reach over the edge also where the compiler configures no padding: "
-        "'tensor.expand_shape op expected dimension'",
-        applies=lambda draft: draft.igemm and not (fuses_reductions(draft) and pads(draft)),
-        extend=_divide,
-    ),
-)
-
-GROUPED_SUPPLEMENTS = (
-    Supplement(
-        name="padding of groups",
-        reason="the compiler itself sets padding_conv for groups as for other convolutions with channels or "
-        "batch inside (getPaddingConvSizes, ConfigUtils.cpp); the emitter crashes on groups",
-        applies=_pads_groups,
-        extend=lambda draft: _pad_before(draft, roles_of(draft), draft.value(PAD_DEPTH)),
-    ),
+PADDED_GROUPS = Supplement(
+    name="padding of groups",
+    reason="the compiler itself sets padding_conv for groups as for other convolutions with channels or "
+    "batch inside (getPaddingConvSizes, ConfigUtils.cpp); the emitter crashes on groups",
+    applies=_pads_groups,
+    extend=lambda draft: _pad_before(draft, roles_of(draft), draft.value(PAD_DEPTH)),
 )
 
 
@@ -211,33 +193,6 @@ def _stages_result(draft: Draft) -> bool:
     return adds_in_place(draft) or (not draft.igemm and not aligned)
 
 
-MEMORY_SUPPLEMENTS = (
-    *REGISTER_SUPPLEMENTS,
-    Supplement(
-        name="gathers",
-        reason="reads of patches (DecomposeIm2col.cpp) are unrolled with their index arithmetic: LLVM takes "
-        "10 s for 192 of them and 25 s for 768 (sm_80), and shared memory has room for 2560",
-        applies=lambda draft: draft.igemm,
-        extend=_limit_gathers,
-    ),
-    Supplement(
-        name="scattered reads",
-        reason="with channels outside, VectorDistribute reads the filter element by element, unrolled: 1024 "
-        "for one thread take more than a minute (sm_80)",
-        applies=lambda draft: draft.pipeline == "VectorDistribute" and channels_outside(draft.workload),
-        extend=_limit_scattered,
-    ),
-    Supplement(
-        name="result in shared memory",
-        reason="the emitter counts two operands; the result is staged as well where it is read first, or "
-        "instructions reach over an edge, and code generation ends in 'exceeded the limit'",
-        applies=_stages_result,
-        extend=_limit_shared_memory,
-    ),
-    thread_layouts("the image", "the filter"),  # as the dispatch sees the image: a filter loop counts 1
-)
-
-
 def _swap_roles(draft: Draft) -> None:
     """Exchange the tables of rows and columns, and the names in the messages."""
     body = draft.op.operation.regions[0].blocks[0]
@@ -273,7 +228,7 @@ def _require_static_tiles(draft: Draft) -> None:
 
 
 CONVOLUTION_SUPPLEMENTS: tuple[Supplement, ...] = (
-    *RESULT_TYPE_SUPPLEMENTS,
+    RESULT_TYPE,
     Supplement(
         name="reduction loop",
         reason="the emitter puts the reduction tile at the last loop (buildTileAndFuseBasicKnobsDict), which "
@@ -322,8 +277,44 @@ CONVOLUTION_SUPPLEMENTS: tuple[Supplement, ...] = (
             "mma.sync cannot add to values in memory, and nothing separates that from a convolution",
         ),
     ),
-    *PADDING_SUPPLEMENTS,
-    *PADDED_SUM_SUPPLEMENTS,
-    *MEMORY_SUPPLEMENTS,
+    Supplement(
+        name="padding",
+        reason="the emitter lets tiles reach over the edge without the padding that makes them whole: "
+        "'tensor.expand_shape op expected dimension'; the compiler's own choice sets the entries padding "
+        "(for GPUPadOperands) and padding_conv (getPaddingConvSizes, ConfigUtils.cpp)",
+        applies=lambda draft: fuses_reductions(draft) and pads(draft),
+        extend=_pad,
+    ),
+    Supplement(
+        name="whole tiles",
+        reason="the emitter lets tiles reach over the edge also where the compiler configures no padding: "
+        "'tensor.expand_shape op expected dimension'",
+        applies=lambda draft: draft.igemm and not (fuses_reductions(draft) and pads(draft)),
+        extend=_divide,
+    ),
+    PADDED_SUMS,
+    REGISTERS,
+    Supplement(
+        name="gathers",
+        reason="reads of patches (DecomposeIm2col.cpp) are unrolled with their index arithmetic: LLVM takes "
+        "10 s for 192 of them and 25 s for 768 (sm_80), and shared memory has room for 2560",
+        applies=lambda draft: draft.igemm,
+        extend=_limit_gathers,
+    ),
+    Supplement(
+        name="scattered reads",
+        reason="with channels outside, VectorDistribute reads the filter element by element, unrolled: 1024 "
+        "for one thread take more than a minute (sm_80)",
+        applies=lambda draft: draft.pipeline == "VectorDistribute" and channels_outside(draft.workload),
+        extend=_limit_scattered,
+    ),
+    Supplement(
+        name="result in shared memory",
+        reason="the emitter counts two operands; the result is staged as well where it is read first, or "
+        "instructions reach over an edge, and code generation ends in 'exceeded the limit'",
+        applies=_stages_result,
+        extend=_limit_shared_memory,
+    ),
+    thread_layouts("the image", "the filter"),  # as the dispatch sees the image: a filter loop counts 1
     *OPTION_SUPPLEMENTS,
 )

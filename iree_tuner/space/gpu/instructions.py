@@ -30,7 +30,7 @@ _VERY_SKINNY = 4
 def fitting_instructions(
     types: Sequence[ElementType], rows: int, columns: int, limits: GpuLimits
 ) -> list[iree_gpu.MMAAttr]:
-    """Instructions that getCompatibleMMAAttrs (LLVMGPUConstraintGenerator.cpp) takes; call in a context.
+    """Instructions that getCompatibleMMAAttrs (LLVMGPUConstraintGenerator.cpp) takes.
 
     `types` are the element types of left, right and result; `rows` and `columns` the products of all m and n
     loops. All instructions of a target run on subgroups of the size that it prefers, so this is not checked.
@@ -49,7 +49,7 @@ def fitting_instructions(
 
 
 def block_instructions(types: Sequence[ElementType], batch: int, limits: GpuLimits) -> list[iree_gpu.MMAAttr]:
-    """Fitting instructions that compute several blocks, each an element of a batch; call in a context.
+    """Fitting instructions that compute several blocks, each an element of a batch.
 
     `batch` is the size of the batch's innermost loop, which the number of blocks must divide.
     """
@@ -91,7 +91,7 @@ def blocks_of(mma: ir.Attribute) -> int:
 def sparse_instructions(
     types: Sequence[ElementType], rows: int, depth: int, limits: GpuLimits
 ) -> list[iree_gpu.VirtualMMAAttr]:
-    """Instructions of few rows that are made of those for sparse operands; call in a context.
+    """Instructions of few rows that are made of those for sparse operands.
 
     The compiler's own choice takes them (VDMFMA, getMatmulOrIGEMMLoweringConfigAndWorkgroupSize); its
     constraints leave them out. `rows` is the product of all m loops, `depth` the length of the reduction.
@@ -159,6 +159,6 @@ def _blocks() -> tuple[tuple[iree_gpu.MMAIntrinsic, tuple[int, int, int, int]], 
 def _fits(mma: Instruction, types: Sequence[ElementType]) -> bool:
     """All types equal. canTargetIntrinsic takes wider accumulators too, but nothing converts the result.
 
-    See `gpu/accumulator.py`, and docs/upstream/narrow_result.md.
+    See `gpu/contraction.py`, and docs/upstream/narrow_result.md.
     """
     return tuple(map(ElementType.of, mma.abc_element_types)) == (types[0], types[1], types[-1])

@@ -29,9 +29,9 @@ from iree_tuner.space.constraints import (
     require_equal,
 )
 from iree_tuner.space.expressions import Integer, constant, if_else, lookup, product, require, total
-from iree_tuner.space.gpu.accumulator import REGISTER_SUPPLEMENTS
 from iree_tuner.space.gpu.constraints_draft import Draft, apply, choose_instruction, round_up
-from iree_tuner.space.gpu.convolution import GROUPED_SUPPLEMENTS
+from iree_tuner.space.gpu.contraction import PADDED_SUMS, REGISTERS
+from iree_tuner.space.gpu.convolution import PADDED_GROUPS
 from iree_tuner.space.gpu.instructions import (
     Instruction,
     block_instructions,
@@ -58,7 +58,6 @@ from iree_tuner.space.gpu.options import (
     pipeline_options,
     require_thread_layout,
 )
-from iree_tuner.space.gpu.padding import PADDED_SUM_SUPPLEMENTS
 from iree_tuner.targets import GpuLimits
 
 # VectorDistribute with matrix instructions, built here: batched contractions, several products in one op.
@@ -395,7 +394,7 @@ def is_padded(problem: MatrixProblem, mmas: Sequence[Instruction]) -> bool:
     return problem.left[-1] == problem.k[-1] and any(size != overpadded(size) for size in sizes)
 
 
-def matrix_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[ir.Module]:
+def matrix_constraints(workload: Workload, limits: GpuLimits) -> list[ir.Module]:
     """TileAndFuse with matrix instructions, of a convolution both direct and through IGEMM.
 
     Empty if no instruction fits.
@@ -406,20 +405,19 @@ def matrix_constraints(workload: Workload, limits: GpuLimits, context: ir.Contex
         else [direct_problem(workload), igemm_problem(workload)]
     )
     found: list[ir.Module] = []
-    with context, ir.Location.unknown(context):
-        for problem in problems:
-            if problem is None:
-                continue
-            mmas = fitting_instructions(problem.types, problem.rows, problem.columns, limits)
-            direct = is_convolution(workload) and not problem.igemm
-            found += _blocks(problem, workload, limits)
-            if not mmas or (direct and is_padded(problem, mmas)):
-                continue
-            found.append(_built(MatrixTiles, problem, mmas, workload, limits))
-            # VectorDistribute wants one loop each of m, n and k, and nothing to pad.
-            single = all(len(group) == 1 for group in (problem.m, problem.n, problem.k))
-            if is_contraction(workload) and single and all(divides(mma, problem.inner) for mma in mmas):
-                found.append(_built(MatrixLayouts, problem, mmas, workload, limits))
+    for problem in problems:
+        if problem is None:
+            continue
+        mmas = fitting_instructions(problem.types, problem.rows, problem.columns, limits)
+        direct = is_convolution(workload) and not problem.igemm
+        found += _blocks(problem, workload, limits)
+        if not mmas or (direct and is_padded(problem, mmas)):
+            continue
+        found.append(_built(MatrixTiles, problem, mmas, workload, limits))
+        # VectorDistribute wants one loop each of m, n and k, and nothing to pad.
+        single = all(len(group) == 1 for group in (problem.m, problem.n, problem.k))
+        if is_contraction(workload) and single and all(divides(mma, problem.inner) for mma in mmas):
+            found.append(_built(MatrixLayouts, problem, mmas, workload, limits))
     return found
 
 
@@ -436,7 +434,7 @@ def _blocks(problem: MatrixProblem, workload: Workload, limits: GpuLimits) -> li
     return [as_variant(_built(MatrixTiles, problem, mmas, workload, limits), "blocks")]
 
 
-def fused_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[ir.Module]:
+def fused_constraints(workload: Workload, limits: GpuLimits) -> list[ir.Module]:
     """VectorDistribute for products of one operand with several in one op, such as q, k and v.
 
     Empty for any other op, and if no instruction divides the innermost loops.
@@ -444,26 +442,24 @@ def fused_constraints(workload: Workload, limits: GpuLimits, context: ir.Context
     problem = fused_problem(workload)
     if problem is None:
         return []
-    with context, ir.Location.unknown(context):
-        fitting = fitting_instructions(problem.types, problem.rows, problem.columns, limits)
-        mmas = [mma for mma in fitting if divides(mma, problem.inner)]
-        if not mmas or needs_separate_accumulation(mmas):
-            return []
-        return [_built(MatrixLayouts, problem, mmas, workload, limits)]
+    fitting = fitting_instructions(problem.types, problem.rows, problem.columns, limits)
+    mmas = [mma for mma in fitting if divides(mma, problem.inner)]
+    if not mmas or needs_separate_accumulation(mmas):
+        return []
+    return [_built(MatrixLayouts, problem, mmas, workload, limits)]
 
 
-def sparse_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[ir.Module]:
+def sparse_constraints(workload: Workload, limits: GpuLimits) -> list[ir.Module]:
     """TileAndFuse for few rows, with instructions for sparse operands; empty if none fits."""
     problem = contraction_problem(workload)
     if problem is None:
         return []
     depth = math.prod(problem.loops[loop] for loop in problem.k)
-    with context, ir.Location.unknown(context):
-        mmas = sparse_instructions(problem.types, problem.rows, depth, limits)
-        return [_built(MatrixTiles, problem, mmas, workload, limits)] if mmas else []
+    mmas = sparse_instructions(problem.types, problem.rows, depth, limits)
+    return [_built(MatrixTiles, problem, mmas, workload, limits)] if mmas else []
 
 
-def overpadded_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[ir.Module]:
+def overpadded_constraints(workload: Workload, limits: GpuLimits) -> list[ir.Module]:
     """TileAndFuse with padding if every instruction divides, and the compiler pads for better tiles.
 
     Empty if an instruction does not divide: the compiler's constraints are supplemented with padding then.
@@ -471,12 +467,11 @@ def overpadded_constraints(workload: Workload, limits: GpuLimits, context: ir.Co
     problem = contraction_problem(workload)
     if problem is None or problem.batch:
         return []
-    with context, ir.Location.unknown(context):
-        mmas = fitting_instructions(problem.types, problem.rows, problem.columns, limits)
-        aligned = all(divides(mma, problem.inner) for mma in mmas)
-        if not mmas or not aligned or not is_padded(problem, mmas):
-            return []
-        return [_built(MatrixTiles, problem, mmas, workload, limits)]
+    mmas = fitting_instructions(problem.types, problem.rows, problem.columns, limits)
+    aligned = all(divides(mma, problem.inner) for mma in mmas)
+    if not mmas or not aligned or not is_padded(problem, mmas):
+        return []
+    return [_built(MatrixTiles, problem, mmas, workload, limits)]
 
 
 def _built(
@@ -486,14 +481,13 @@ def _built(
     workload: Workload,
     limits: GpuLimits,
 ) -> ir.Module:
-    """The constraints op with the pipeline's options, and a name for IGEMM's; call in a context."""
+    """The constraints op with the pipeline's options, and a name for IGEMM's."""
     pipeline = iree_gpu.PipelineAttr.get(kind.pipeline)
-    context = ir.Context.current
-    module = build_constraints(pipeline, lambda: kind(problem, mmas, limits).fill(), context)
+    module = build_constraints(pipeline, lambda: kind(problem, mmas, limits).fill())
     if problem.igemm:
         as_variant(module, "igemm")
     apply(
-        (*GROUPED_SUPPLEMENTS, *PADDED_SUM_SUPPLEMENTS, *REGISTER_SUPPLEMENTS, *OPTION_SUPPLEMENTS),
+        (PADDED_GROUPS, PADDED_SUMS, REGISTERS, *OPTION_SUPPLEMENTS),
         Draft(only_constraints(module), workload, limits),
     )
     return module

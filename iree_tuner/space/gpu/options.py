@@ -80,29 +80,6 @@ def _is_open(draft: Draft) -> bool:
     return draft.limits.codegen.prefetches and draft.has(PREFETCH) and not draft.igemm
 
 
-PREFETCH_SUPPLEMENTS = (
-    Supplement(
-        name="prefetch",
-        reason="the emitter pins two stages; ROCDLPrefetchSharedMemory knows one to three",
-        applies=_is_open,
-        extend=_open,
-    ),
-    Supplement(
-        name="prefetch, dead",
-        reason="NVVM has no such pass, and IGEMM's loops are not of the form that ROCDL's takes: the number "
-        "changes nothing there. The compiler's own choice is always two, the emitter's for IGEMM none",
-        applies=lambda draft: draft.has(PREFETCH) and not _is_open(draft),
-        extend=_pin,
-    ),
-    Supplement(
-        name="even copies",
-        reason="three stages crash ROCDLPrefetchSharedMemory where a copy is uneven (TileAndFuse)",
-        applies=lambda draft: _is_open(draft) and draft.pipeline == "TileAndFuse",
-        extend=_even_copies,
-    ),
-)
-
-
 # The layouts that the compiler can spread over threads, for a read that is promoted to shared memory.
 #
 # In VectorDistribute, an operand that goes through shared memory is read by all threads of the workgroup,
@@ -237,7 +214,25 @@ def _set_option(draft: Draft, name: str, value: ir.Attribute) -> None:
 
 
 OPTION_SUPPLEMENTS = (
-    *PREFETCH_SUPPLEMENTS,
+    Supplement(
+        name="prefetch",
+        reason="the emitter pins two stages; ROCDLPrefetchSharedMemory knows one to three",
+        applies=_is_open,
+        extend=_open,
+    ),
+    Supplement(
+        name="prefetch, dead",
+        reason="NVVM has no such pass, and IGEMM's loops are not of the form that ROCDL's takes: the number "
+        "changes nothing there. The compiler's own choice is always two, the emitter's for IGEMM none",
+        applies=lambda draft: draft.has(PREFETCH) and not _is_open(draft),
+        extend=_pin,
+    ),
+    Supplement(
+        name="even copies",
+        reason="three stages crash ROCDLPrefetchSharedMemory where a copy is uneven (TileAndFuse)",
+        applies=lambda draft: _is_open(draft) and draft.pipeline == "TileAndFuse",
+        extend=_even_copies,
+    ),
     Supplement(
         name="bank conflicts",
         reason="the emitter pins the padding of rows in shared memory (GPUReduceBankConflicts) to on",

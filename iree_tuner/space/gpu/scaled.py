@@ -48,18 +48,17 @@ Instructions = dict[ir.Attribute, tuple[int, int, int, int]]
 """Block-scaled ones: rows, columns, blocks that share a scale, and the elements of a block."""
 
 
-def scaled_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[ir.Module]:
+def scaled_constraints(workload: Workload, limits: GpuLimits) -> list[ir.Module]:
     """One op if the target has an instruction for the operands' types; else none."""
-    with context:
-        found = _fitting(workload, limits)
-        if not found or not workload.role("m") or not workload.role("n"):
-            return []
-        pipeline = iree_gpu.PipelineAttr.get(iree_gpu.LoweringPipeline.TileAndFuse)
-        return [build_constraints(pipeline, _Scaled(workload, limits, found).fill, context)]
+    found = _fitting(workload, limits)
+    if not found or not workload.role("m") or not workload.role("n"):
+        return []
+    pipeline = iree_gpu.PipelineAttr.get(iree_gpu.LoweringPipeline.TileAndFuse)
+    return [build_constraints(pipeline, _Scaled(workload, limits, found).fill)]
 
 
 def _fitting(workload: Workload, limits: GpuLimits) -> Instructions:
-    """Instructions for the types, whose block is the innermost reduction; call in a context."""
+    """Instructions for the types, whose block is the innermost reduction."""
     left, right, _, _, result = workload.types
     block = workload.loops[workload.role("kB")[-1]] if workload.role("kB") else 0
     wanted = f"lhs_elem_type = {left}, rhs_elem_type = {right}, acc_elem_type = {result}"

@@ -328,22 +328,19 @@ def _basis(counts: Mapping[int, int | str], count: int) -> ir.ArrayAttr:
     return ir.ArrayAttr.get([level(counts, count), integers(list(range(count)))])
 
 
-def simt_constraints(
-    workload: Workload, limits: GpuLimits, context: ir.Context, *, shared: bool = True
-) -> list[ir.Module]:
+def simt_constraints(workload: Workload, limits: GpuLimits, *, shared: bool = True) -> list[ir.Module]:
     """TileAndFuse with a tile of the result for each thread, and VectorDistribute for shared reductions.
 
     Empty for a result of one element. `shared` says whether reductions may be shared.
     """
     if not any(workload.loops[loop] > 1 for loop in workload.parallel):
         return []
-
+    tile_and_fuse, distribute = (
+        iree_gpu.PipelineAttr.get(each)
+        for each in (iree_gpu.LoweringPipeline.TileAndFuse, iree_gpu.LoweringPipeline.VectorDistribute)
+    )
+    found = [build_constraints(tile_and_fuse, SimtTiles(workload, limits).fill)]
     inner = shared_loop(workload, limits) if shared else None
-    with context, ir.Location.unknown(context):
-        tile_and_fuse = iree_gpu.PipelineAttr.get(iree_gpu.LoweringPipeline.TileAndFuse)
-        found = [build_constraints(tile_and_fuse, SimtTiles(workload, limits).fill, context)]
-        if inner is not None:
-            distribute = iree_gpu.PipelineAttr.get(iree_gpu.LoweringPipeline.VectorDistribute)
-            reduction = SharedReduction(workload, limits, inner)
-            found.append(build_constraints(distribute, reduction.fill, context))
-        return found
+    if inner is not None:
+        found.append(build_constraints(distribute, SharedReduction(workload, limits, inner).fill))
+    return found

@@ -35,9 +35,9 @@ OPTIONS = "options"
 """Keys of a knobs dictionary: the root's levels, the pipeline's options."""
 
 
-def pipeline(name: Pipeline, context: ir.Context | None = None) -> ir.Attribute:
+def pipeline(name: Pipeline) -> ir.Attribute:
     """`#iree_cpu.pipeline<NAME>`."""
-    return ir.Attribute.parse(f"#iree_cpu.pipeline<{name}>", context)
+    return ir.Attribute.parse(f"#iree_cpu.pipeline<{name}>")
 
 
 def lowering_config(levels: Mapping[str, Sequence[int]]) -> ir.Attribute:

@@ -58,7 +58,6 @@ class Tiling:
         self._cached = cached
         self._options: dict[str, ir.Attribute] = {}
         self._companions: dict[str, ir.Attribute] = {}
-        self._names: dict[tuple[str, int], str] = {}
 
     def declare_tiles(self) -> None:
         """A vector tile for each loop, and around it a distribution tile for each parallel loop."""
@@ -90,7 +89,6 @@ class Tiling:
             if isinstance(vector, int) or not sizes:
                 continue
             name = f"cache_{loop}"
-            self._names["cache", loop] = name
             cache = knob(name, (0, *sizes), f"0 (none) or a power of four below {size}")
             self.cache[loop] = cache
             around = self.distribution.get(loop, constant(size))
@@ -191,12 +189,12 @@ class Tiling:
         return found
 
     def _tile(self, level: str, loop: int) -> Integer:
-        name = f"{level}_{loop}"
-        self._names[level, loop] = name
-        return tile_knob(name, self.workload.loops[loop], self._coarseness)
+        return tile_knob(f"{level}_{loop}", self.workload.loops[loop], self._coarseness)
 
     def _name(self, level: str, loop: int, without: int = 1) -> int | str:
-        return self._names.get((level, loop), without)
+        """The knob of a loop's tile; `without` for a loop that has none."""
+        tiles = {"distribution": self.distribution, "cache": self.cache, "vector": self.vector}[level]
+        return f"{level}_{loop}" if isinstance(tiles.get(loop), Integer) else without
 
     def _level(self, level: str, loops: Sequence[int], without: int = 1) -> ir.ArrayAttr:
         count = len(self.workload.loops)

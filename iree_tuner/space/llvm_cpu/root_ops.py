@@ -22,7 +22,7 @@ from iree_tuner.targets import CpuLimits
 # Reductions, softmax and elementwise ops, with the other compute ops of their dispatch.
 
 
-def generic_constraints(workload: Workload, limits: CpuLimits, context: ir.Context) -> ir.Module:
+def generic_constraints(workload: Workload, limits: CpuLimits) -> ir.Module:
     """The constraints op of a generic op and its companions.
 
     A dispatch that only copies is bufferized before specs run (BufferizeCopyOnlyDispatches), and is
@@ -45,7 +45,7 @@ def generic_constraints(workload: Workload, limits: CpuLimits, context: ir.Conte
         return tiling.knobs()
 
     name = "BufferOpsTileAndVectorize" if buffers else "DoubleTilingExpert"
-    return build_constraints(pipeline(name, context), fill, context)
+    return build_constraints(pipeline(name), fill)
 
 
 # Online attention through LinalgExtTileAndVectorize.
@@ -55,7 +55,7 @@ def generic_constraints(workload: Workload, limits: CpuLimits, context: ir.Conte
 _ACCUMULATOR = ElementType.named("f32")
 
 
-def attention_constraints(workload: Workload, limits: CpuLimits, context: ir.Context) -> ir.Module:
+def attention_constraints(workload: Workload, limits: CpuLimits) -> ir.Module:
     """The constraints op of online attention, which becomes two contractions after tiling."""
 
     def fill() -> Mapping[str, ir.Attribute]:
@@ -74,7 +74,7 @@ def attention_constraints(workload: Workload, limits: CpuLimits, context: ir.Con
             require_small_vector(tiles, _ACCUMULATOR, what, limits)
         return tiling.knobs()
 
-    return build_constraints(pipeline("LinalgExtTileAndVectorize", context), fill, context)
+    return build_constraints(pipeline("LinalgExtTileAndVectorize"), fill)
 
 
 # Contractions through DoubleTilingExpert: distribution, then vector tiles within it; packed ones: mmt4d.
@@ -84,10 +84,10 @@ _LONGEST_SCALAR_REDUCTION = 512
 _MOST_VECTORS = 512
 
 
-def contraction_constraints(workload: Workload, limits: CpuLimits, context: ir.Context) -> ir.Module:
+def contraction_constraints(workload: Workload, limits: CpuLimits) -> ir.Module:
     """The constraints op of a contraction."""
     if packed_name(workload.maps):
-        return mmt4d_constraints(workload, limits, context)
+        return mmt4d_constraints(workload, limits)
 
     def fill() -> Mapping[str, ir.Attribute]:
         tiling = Tiling(workload, limits, cached=True)
@@ -98,7 +98,7 @@ def contraction_constraints(workload: Workload, limits: CpuLimits, context: ir.C
         tiling.declare_peeling()
         return tiling.knobs()
 
-    return build_constraints(pipeline("DoubleTilingExpert", context), fill, context)
+    return build_constraints(pipeline("DoubleTilingExpert"), fill)
 
 
 def _limit_vectors(tiling: Tiling) -> None:
@@ -158,7 +158,7 @@ _DECOMPOSABLE = (
 )
 
 
-def convolution_constraints(workload: Workload, limits: CpuLimits, context: ir.Context) -> ir.Module:
+def convolution_constraints(workload: Workload, limits: CpuLimits) -> ir.Module:
     """The constraints op of a convolution."""
     # Whether the compiler can rewrite its tiles as one-dimensional ones.
     roles = tuple(workload.role(name) for name in _ROLES)
@@ -177,7 +177,7 @@ def convolution_constraints(workload: Workload, limits: CpuLimits, context: ir.C
         return tiling.knobs()
 
     name = "ConvTileAndDecomposeExpert" if decompose else "DoubleTilingExpert"
-    return build_constraints(pipeline(name, context), fill, context)
+    return build_constraints(pipeline(name), fill)
 
 
 def _require_decomposition(tiling: Tiling) -> None:
@@ -242,7 +242,7 @@ _UNROLLED = 64
 more than a minute (f32 tiles of 16x16)."""
 
 
-def mmt4d_constraints(workload: Workload, limits: CpuLimits, context: ir.Context) -> ir.Module:
+def mmt4d_constraints(workload: Workload, limits: CpuLimits) -> ir.Module:
     """The constraints op of a contraction on packed operands."""
     count = len(workload.loops) - _INNER
     k1 = count - 1
@@ -265,7 +265,7 @@ def mmt4d_constraints(workload: Workload, limits: CpuLimits, context: ir.Context
             _limit_products(workload, list(vector.values()), limits)
         return {LOWERING_CONFIG: ir.DictAttr.get(_levels(workload, distribution, vector))}
 
-    return build_constraints(pipeline("Mmt4dTilingExpert", context), fill, context)
+    return build_constraints(pipeline("Mmt4dTilingExpert"), fill)
 
 
 def _coarseness(workload: Workload, loops: Sequence[int], limits: CpuLimits) -> int:

@@ -37,9 +37,9 @@ companions' levels by label.
 _SWAP = "swap"
 
 
-def pipeline(name: Pipeline, context: ir.Context | None = None) -> ir.Attribute:
+def pipeline(name: Pipeline) -> ir.Attribute:
     """`#iree_gpu.spirv_pipeline<NAME>`."""
-    return ir.Attribute.parse(f"#iree_gpu.spirv_pipeline<{name}>", context)
+    return ir.Attribute.parse(f"#iree_gpu.spirv_pipeline<{name}>")
 
 
 def lowering_config(levels: Sequence[Sequence[int]], interchange: Sequence[int] = ()) -> ir.Attribute:

@@ -92,7 +92,7 @@ _NO_COPIES = ("bf16",)
 _MAX_DEPTH = 3
 
 
-def promote_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> ir.Module | None:
+def promote_constraints(workload: Workload, limits: GpuLimits) -> ir.Module | None:
     """The constraints op; None for ops other than matmuls, and for operands that cannot be copied."""
     problem = problem_of(workload)
     if problem is None or workload.types[0].name in _NO_COPIES:
@@ -120,7 +120,7 @@ def promote_constraints(workload: Workload, limits: GpuLimits, context: ir.Conte
         options = {name: knob_attribute(name) for name in ("pipeline_depth", "store_stage")}
         return tiling.knobs([level], {OPTIONS: ir.DictAttr.get(options)})
 
-    return build_constraints(pipeline("MatmulPromoteVectorize", context), fill, context)
+    return build_constraints(pipeline("MatmulPromoteVectorize"), fill)
 
 
 def _vector(problem: SpirvMatmul, operand: int) -> int:
@@ -184,20 +184,17 @@ _MAX_THREAD_ELEMENTS = 256
 _NO_MATRIX_TYPES = ("bf16",)
 
 
-def cooperative_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> ir.Module | None:
+def cooperative_constraints(workload: Workload, limits: GpuLimits) -> ir.Module | None:
     """The constraints op, or None if no instruction fits the workload.
 
     The result must lie in memory in the order of the loops: the op that writes its initial value is cut for
     subgroups by the same tiles in the order of its own (`tileToSubgroup`), without a barrier after it.
     """
-    with context:
-        problem = problem_of(workload) if writes_in_order(workload) else None
-        shapes = instruction_shapes(problem, limits) if problem else ()
-        if problem is None or not shapes:
-            return None
-        return build_constraints(
-            pipeline("CooperativeMatrixVectorize"), _Filler(problem, limits, shapes).fill, context
-        )
+    problem = problem_of(workload) if writes_in_order(workload) else None
+    shapes = instruction_shapes(problem, limits) if problem else ()
+    if problem is None or not shapes:
+        return None
+    return build_constraints(pipeline("CooperativeMatrixVectorize"), _Filler(problem, limits, shapes).fill)
 
 
 def instruction_shapes(problem: SpirvMatmul, limits: GpuLimits) -> tuple[Shape, ...]:

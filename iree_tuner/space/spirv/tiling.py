@@ -231,7 +231,7 @@ def _listed(values: Sequence[int]) -> str:
 # elements.
 
 
-def distribute_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> ir.Module | None:
+def distribute_constraints(workload: Workload, limits: GpuLimits) -> ir.Module | None:
     """The constraints op; None without a parallel loop, for elements of less than a byte, and for a race.
 
     Tiles need not divide the loops: each thread leaves out elements beyond their end.
@@ -255,7 +255,7 @@ def distribute_constraints(workload: Workload, limits: GpuLimits, context: ir.Co
 
     if not SpirvTiling(workload, limits).tiled:
         return None
-    return build_constraints(pipeline("BaseDistribute", context), fill, context)
+    return build_constraints(pipeline("BaseDistribute"), fill)
 
 
 def in_step(workload: Workload) -> bool:
@@ -299,7 +299,7 @@ _USUAL = Unrolled()
 
 
 def vectorize_constraints(
-    workload: Workload, limits: GpuLimits, context: ir.Context, unrolled: Unrolled = _USUAL
+    workload: Workload, limits: GpuLimits, unrolled: Unrolled = _USUAL
 ) -> ir.Module | None:
     """The constraints op; None for ops that do not vectorize."""
     if not _vectorizable(workload):
@@ -321,7 +321,7 @@ def vectorize_constraints(
             levels.append(tiling.reduction_level())
         return tiling.knobs(levels)
 
-    return build_constraints(pipeline("BaseVectorize", context), fill, context)
+    return build_constraints(pipeline("BaseVectorize"), fill)
 
 
 def _vectorizable(workload: Workload) -> bool:
@@ -387,7 +387,7 @@ def _has_short_vectors(workload: Workload) -> bool:
 VECTOR_BITS = 128
 
 
-def reduce_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> ir.Module | None:
+def reduce_constraints(workload: Workload, limits: GpuLimits) -> ir.Module | None:
     """The constraints op; None for ops that `setReductionConfig` (KernelConfig.cpp) refuses as well."""
     if not limits.codegen.shuffles or not _reducible(workload):
         return None
@@ -427,7 +427,7 @@ def reduce_constraints(workload: Workload, limits: GpuLimits, context: ir.Contex
             found[COMPANIONS] = ir.DictAttr.get({each.label: levels for each in workload.companions})
         return found
 
-    return build_constraints(pipeline("SubgroupReduce", context), fill, context)
+    return build_constraints(pipeline("SubgroupReduce"), fill)
 
 
 def _reducible(workload: Workload) -> bool:

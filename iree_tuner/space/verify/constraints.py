@@ -19,28 +19,10 @@ from iree_tuner.program.source import Program, ProgramSource
 from iree_tuner.space.build import build_spaces
 from iree_tuner.space.compilers_choice import Written, named_pipeline
 from iree_tuner.space.emitted import Emitted, emit
-from iree_tuner.space.legality import Judgement, Rules
+from iree_tuner.space.legality import ConfigurationFinding, Judgement, Rules
 from iree_tuner.space.space import Space
 from iree_tuner.spec.grammar import SpecProblem
 from iree_tuner.targets import GpuLimits, Limits, Target
-
-# The findings of verification.
-
-
-Severity = Literal["error", "warning", "unchecked"]
-
-
-@dataclass(frozen=True)
-class ConfigurationFinding:
-    """A finding about a configuration; `message` has the values, `rule` is the constraint without them.
-
-    `severity` is `error` if the compiler refuses the configuration or makes wrong code of it, `warning` if it
-    takes it although a constraint is broken, `unchecked` (with no rule) if nothing is known about it.
-    """
-
-    severity: Severity
-    message: str
-    rule: str = ""
 
 
 @dataclass(frozen=True)
@@ -152,16 +134,12 @@ class Constraints:
             known = ", ".join(dict.fromkeys(space.pipeline for space, _ in found))
             other = named or "no pipeline"
             return verified.unchecked(f"its pipeline is {other}, but constraints are known only for {known}")
-        findings = tuple(
-            ConfigurationFinding("error" if each.force == "rule" else "warning", each.message, each.rule)
-            for each in best.violations
-        )
-        return replace(verified, findings=findings, space=space.label)
+        return replace(verified, findings=best.violations, space=space.label)
 
 
 def _misfit(judgement: Judgement) -> tuple[bool, int, int]:
     """How badly a configuration fits a space: unreadable there first, then the rules that it breaks."""
-    errors = sum(each.force == "rule" for each in judgement.violations)
+    errors = sum(each.severity == "error" for each in judgement.violations)
     return bool(judgement.unread), errors or len(judgement.unread), len(judgement.violations)
 
 

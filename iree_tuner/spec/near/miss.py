@@ -13,14 +13,7 @@ from iree_tuner.compiler.context import ops_in, symbol_of, to_bytecode, walk
 from iree_tuner.compiler.session import CompileError, CompilerSession
 from iree_tuner.spec.grammar import DEFAULT_ENTRYPOINT, pairs
 from iree_tuner.spec.io import embed
-from iree_tuner.spec.near.conditions import (
-    Condition,
-    FailedCondition,
-    conditions_of,
-    first_failure,
-    message_of,
-)
-from iree_tuner.spec.near.reasons import kind_asked, reason
+from iree_tuner.spec.near.reasons import Condition, conditions_of, first_failure, kind_asked, reason
 
 _REACHED = "iree_tuner_reached"
 _NO_PASS = "iree-tuner-stop"
@@ -108,18 +101,19 @@ def _nearest(
     for op in ops:
         if matcher.takes is not None and not matcher.takes(op):
             continue
-        index = first_failure(matcher.conditions, op)
-        if index is None:
+        failure = first_failure(matcher.conditions, op)
+        if failure is None:
             taker = next((each for each in earlier if first_failure(each.conditions, op) is None), None)
             if taker is None:
                 return None
             what, held = f"all conditions hold, but @{taker.name} comes first", (len(matcher.conditions), 0)
             return NearMiss(matcher.name, dispatch, op.name, "earlier", "", what, "", "", None, held)
+        condition = failure.condition
+        index = matcher.conditions.index(condition)
         held = (each.op.name for each in matcher.conditions[:index])
         if matcher.takes is None and not any(".match." in name for name in held):
             continue  # all that held only navigates from one op or value to another
-        condition = matcher.conditions[index]
-        found = reason(FailedCondition(condition, op, message_of(condition, op) or ""))
+        found = reason(failure)
         miss = NearMiss(
             matcher.name, dispatch, op.name, found.kind, condition.op.name, found.what, found.found,
             found.expected, condition.line, (index, found.held),

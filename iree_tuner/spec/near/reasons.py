@@ -1,25 +1,33 @@
-"""Why a condition of a matcher fails on an op: the required and the actual value.
+"""The conditions of a matcher: the first that fails on an op, and why: the required and the actual value.
 
-The interpreter finds that it fails (`conditions`). The values are read from the IR; if they are not found,
-the interpreter's own words are the reason. First the reasons by the match op, then the numbers that a matcher
-compares (sizes by role, strides, counts), then the ops and values that its handles stand for, by name.
+The compiler's interpreter finds that it fails. It runs a copy of a matcher on one op of a dispatch, as
+`foreach_match` would. A note on that op, made before a condition, says whether the condition is reached. In
+the copy, included sequences are inlined. Ops inside `transform.match.structured` are conditions as well.
+
+The values are read from the IR; if they are not found, the interpreter's own words are the reason. First the
+reasons by the match op, then the numbers that a matcher compares (sizes by role, strides, counts), then the
+ops and values that its handles stand for, by name.
 """
 
 from __future__ import annotations
 
+import bisect
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from iree.compiler import ir
 from iree.compiler.dialects import transform
+from iree.compiler.dialects.transform import interpreter
 
-from iree_tuner.compiler.context import defining_op, ops_in, walk
+from iree_tuner.compiler.context import defining_op, ops_around, ops_in, symbol_of, walk
+from iree_tuner.ops.dag import clone
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.family import match_ops
-from iree_tuner.ops.matching import ANY_SIZE
+from iree_tuner.ops.matching import ANY_SIZE, any_op
 from iree_tuner.ops.structure import bounds, extent, indexing_maps, iterators, loop_sizes
-from iree_tuner.spec.grammar import is_sequence
-from iree_tuner.spec.near.conditions import Condition, FailedCondition, number_of, ops_of
+from iree_tuner.spec.grammar import INCLUDE, is_sequence, resolve
 from iree_tuner.spec.near.difference import (
     Comparisons,
     Difference,
@@ -34,6 +42,147 @@ from iree_tuner.spec.near.difference import (
 MATCH = "transform.iree.match."
 DAG = f"{MATCH}cast_compatible_dag_from_root"
 STRUCTURED = "transform.match.structured"
+_NEVER_FAIL = {
+    "transform.param.constant", "transform.num_associations", "transform.structured.match",
+    f"{STRUCTURED}.yield",
+}  # fmt: skip
+_HERE = "iree_tuner_here"
+_SAID = re.compile(r"^(?:Diagnostic message )?at loc\(.*?\): (.*)$", re.MULTILINE)
+_PLACE = re.compile(r'"[^"]*":(\d+):\d+')
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One op that can fail, in a copy of a matcher without results."""
+
+    op: ir.Operation
+
+    @property
+    def sequence(self) -> ir.Operation:
+        """The copy of the matcher."""
+        return next(filter(is_sequence, ops_around(self.op)))
+
+    @property
+    def root(self) -> ir.Value:
+        """The handle to the op that is visited."""
+        return self.sequence.regions[0].blocks[0].arguments[0]
+
+    @property
+    def line(self) -> int | None:
+        """Line of the op in the text that the spec was parsed from, if it was text."""
+        found = _PLACE.search(str(self.op.location))  # locations have no accessors
+        return int(found[1]) if found else None
+
+
+@dataclass(frozen=True)
+class FailedCondition:
+    """A condition, an op that it fails on though all before it hold, and the interpreter's message."""
+
+    condition: Condition
+    op: ir.Operation
+    message: str
+
+    @property
+    def match(self) -> ir.Operation:
+        """The op of the matcher."""
+        return self.condition.op
+
+    def ops(self, handle: ir.Value) -> list[ir.Operation]:
+        """The ops that a handle stands for when the condition is reached."""
+        owner = handle.owner
+        if isinstance(owner, ir.Block):
+            outer = owner.owner.operation
+            return [self.op] if is_sequence(outer) else self.ops(outer.operands[0])
+        return list(_noted(self.condition, self.op, handle))
+
+    def number(self, param: ir.Value) -> int | None:
+        """The number that a parameter holds when the condition is reached; None for other contents."""
+        (found,) = _noted(self.condition, self.op, self.condition.root, param).values()
+        return found.value if isinstance(found, ir.IntegerAttr) else None
+
+
+def conditions_of(matcher: ir.Operation) -> tuple[Condition, ...]:
+    """The conditions of a matcher that takes one op, in order. A copy of the matcher is put next to it."""
+    readonly = {"transform.readonly": ir.UnitAttr.get(matcher.context)}
+    with matcher.context, ir.Location.unknown(matcher.context):
+        with ir.InsertionPoint(matcher):
+            name = f"iree_tuner_{symbol_of(matcher)}"
+            copy = transform.NamedSequenceOp(name, [any_op()], [], arg_attrs=[readonly])
+        with ir.InsertionPoint(copy.body):
+            end = transform.YieldOp([])
+        ops, _ = _inline(matcher, list(copy.body.arguments), ir.InsertionPoint(end))
+    every = (each for op in ops for each in (op, *_predicates(op)))
+    return tuple(Condition(each) for each in every if each.name not in _NEVER_FAIL)
+
+
+def first_failure(conditions: Sequence[Condition], op: ir.Operation) -> FailedCondition | None:
+    """The first of a matcher's conditions that fails on an op; None if all hold."""
+    message = _run(conditions[0], op) if conditions else ""
+    if not message:
+        return None
+    reached = bisect.bisect_left(conditions, True, key=lambda each: not _noted(each, op, each.root))
+    said = _SAID.search(message)
+    return FailedCondition(conditions[reached - 1], op, said[1] if said else message.splitlines()[0])
+
+
+def _run(condition: Condition, op: ir.Operation) -> str:
+    """Run a condition's matcher on an op; returns the interpreter's message, empty if all holds."""
+    sequence = condition.sequence
+    assert sequence.parent is not None, "it stands in a module"
+    try:
+        interpreter.apply_named_sequence(op, sequence, sequence.parent)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def _noted(
+    condition: Condition, op: ir.Operation, handle: ir.Value, param: ir.Value | None = None
+) -> dict[ir.Operation, ir.Attribute]:
+    """Run a matcher with a note on the ops of a handle, made before the condition; returns ops and notes."""
+    with ir.InsertionPoint(condition.op), ir.Location.unknown(op.context):
+        note = transform.AnnotateOp(handle, _HERE, param=param)
+    _run(condition, op)
+    note.operation.erase()
+    executable = next(each for each in ops_around(op) if each.name == "hal.executable" or each.parent is None)
+    found = {each: each.attributes[_HERE] for each in walk(executable) if _HERE in each.attributes}
+    for each in found:
+        del each.attributes[_HERE]
+    return found
+
+
+def _inline(
+    sequence: ir.Operation, given: Sequence[ir.Value], where: ir.InsertionPoint
+) -> tuple[list[ir.Operation], list[ir.Value]]:
+    """Copy the ops of a sequence, with included sequences inlined; also returns the yielded values."""
+    block = sequence.regions[0].blocks[0]
+    values = dict(zip(block.arguments, given, strict=True))
+    *body, end = [op.operation for op in block]
+    copies: list[ir.Operation] = []
+    for op in body:
+        included = op.name == INCLUDE and _propagates(op)  # the failure of one is the failure of the other
+        callee = resolve(op, op.attributes["target"]) if included else None
+        if callee is None:
+            copy = clone(op, values, where)
+            copies.append(copy)
+            results = list(copy.results)
+        else:
+            inner, results = _inline(callee, [values[operand] for operand in op.operands], where)
+            copies += inner
+        values.update(zip(op.results, results, strict=True))
+    return copies, [values[operand] for operand in end.operands]
+
+
+def _propagates(op: ir.Operation) -> bool:
+    mode = op.attributes.get("failure_propagation_mode", None)  # the default is to propagate
+    return mode is None or ir.IntegerAttr(mode).value == transform.FailurePropagationMode.Propagate.value
+
+
+def _predicates(op: ir.Operation) -> list[ir.Operation]:
+    """The ops inside a `transform.match.structured` whose failure is its own."""
+    return ops_in(op.regions[0].blocks[0]) if op.name == STRUCTURED and _propagates(op) else []
+
+
 _ASSOCIATIONS = "transform.num_associations"
 
 _POSITIONS = {"transform.get_operand": "operand", "transform.get_result": "result"}
@@ -125,7 +274,7 @@ def _position(match: ir.Operation, op: ir.Operation) -> Comparisons:
 
 def _type(failure: FailedCondition) -> Comparisons:
     wanted = ir.TypeAttr(failure.match.attributes["target_type"]).value
-    for what, value in values_of(failure.condition, failure.match.operands[0], failure.op):
+    for what, value in values_of(failure):
         yield compare_types(f"type of {what}", value.type, wanted)
 
 
@@ -142,7 +291,7 @@ def _dimension(failure: FailedCondition) -> Comparisons:
         kind, wanted = "divisibility", f"a multiple of {size}"
     elif lower is not None and upper is not None:
         wanted = f"{lower} to {upper}"
-    for what, value in values_of(failure.condition, failure.match.operands[0], failure.op):
+    for what, value in values_of(failure):
         if not isinstance(value.type, ir.ShapedType):
             yield Difference("type", f"type of {what}", text_of(value.type), "a tensor")
         elif dim >= value.type.rank:
@@ -266,7 +415,7 @@ def _numbers(failure: FailedCondition, param: ir.Value) -> tuple[str, Sequence[i
     kind = match.name.removeprefix(MATCH)
     known = match_ops().get(kind)
     if known is None:
-        number = number_of(failure.condition, param, failure.op)
+        number = failure.number(param)
         return called_number(param)[1], None if number is None else [number], True
     family, described = known
     role = (*described.yields, *described.parameters)[ir.OpResult(param).result_number]
@@ -284,7 +433,7 @@ def compared_numbers(failure: FailedCondition) -> Comparisons:
     found, wanted = failure.match.operands
     if _is_constant(found) and not _is_constant(wanted):
         found, wanted, predicate = wanted, found, _MIRRORED.get(predicate, predicate)
-    numbers = [number_of(failure.condition, each, failure.op) for each in (found, wanted)]
+    numbers = [failure.number(each) for each in (found, wanted)]
     if None in numbers:
         return
     kind, what = called_number(found)
@@ -341,13 +490,14 @@ def of(handle: ir.Value) -> str:
     return "" if name == "the op" else f" of {name}"
 
 
-def values_of(condition: Condition, handle: ir.Value, op: ir.Operation) -> list[tuple[str, ir.Value]]:
-    """The values that a handle stands for when a condition is reached on an op, with their names."""
+def values_of(failure: FailedCondition) -> list[tuple[str, ir.Value]]:
+    """The values that a condition is about, with their names."""
+    handle = failure.match.operands[0]
     match = defining_op(handle, DAG, *_POSITIONS)
     if match is None:
         return []
     if match.name == DAG:
-        visited = ops_of(condition, match.operands[0], op)
+        visited = failure.ops(match.operands[0])
         if ir.OpResult(handle).result_number == 1:
             return [(f"result {number}", each) for op in visited for number, each in enumerate(op.results)]
         matched: list[tuple[str, ir.Value]] = []
@@ -359,7 +509,7 @@ def values_of(condition: Condition, handle: ir.Value, op: ir.Operation) -> list[
         return matched
     kind = _POSITIONS[match.name]
     found: list[tuple[str, ir.Value]] = []
-    for each in ops_of(condition, match.operands[0], op):
+    for each in failure.ops(match.operands[0]):
         values = list(each.operands if kind == "operand" else each.results)
         positions = positions_in(match, "raw_position_list", len(values))
         found += [(f"{kind} {number}{of(match.operands[0])}", values[number]) for number in positions]

@@ -49,5 +49,4 @@ class MaxPoolingSpaces(SpaceProvider):
             tiling.limit_vector()
             return tiling.knobs()
 
-        with request.context:
-            return [build_constraints(pipeline("DoubleTilingExpert"), fill, request.context)]
+        return [build_constraints(pipeline("DoubleTilingExpert"), fill)]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import z3
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, smt
 from space.made_workloads import matmul
@@ -12,8 +13,9 @@ from space.made_workloads import matmul
 from iree_tuner.compiler.context import new_context
 from iree_tuner.space.constraints import build_constraints, integers
 from iree_tuner.space.expressions import Integer, require
+from iree_tuner.space.interpreter import smtlib
 from iree_tuner.space.llvm_cpu.attributes import LOWERING_CONFIG, pipeline
-from iree_tuner.space.space import Judge, Space
+from iree_tuner.space.space import Space
 
 CONTEXT = new_context()
 
@@ -29,7 +31,7 @@ def space_of(fill: Callable[[], None], names: tuple[str, ...]) -> Space:
         return {LOWERING_CONFIG: ir.DictAttr.get({"distribution": integers(names)})}
 
     with CONTEXT, ir.Location.unknown():
-        return Space(matmul(8, 8, 8), build_constraints(pipeline("DoubleTilingExpert"), body, CONTEXT))
+        return Space(matmul(8, 8, 8), build_constraints(pipeline("DoubleTilingExpert"), body))
 
 
 def bare_knob(name: str) -> Integer:
@@ -48,7 +50,18 @@ def both(space: Space) -> tuple[set[tuple[int, ...]], set[tuple[int, ...]]]:
     """Our members and z3's."""
     ours = [tuple(member[name] for name in space.names) for member in space.enumerate()]
     assert len(ours) == len(set(ours)) == space.count()
-    return set(ours), set(Judge(space.op.operation).each_model(space.names))
+    return set(ours), set(_models(space))
+
+
+def _models(space: Space) -> Iterator[tuple[int, ...]]:
+    """Each member that z3 finds."""
+    solver = z3.Solver()
+    solver.from_string(smtlib(space.op.operation))
+    while solver.check() == z3.sat:
+        model = solver.model()
+        values = [model.eval(z3.Int(name), model_completion=True).as_long() for name in space.names]
+        yield tuple(values)
+        solver.add(z3.Or([z3.Int(name) != value for name, value in zip(space.names, values, strict=True)]))
 
 
 def emitted_space() -> Space:

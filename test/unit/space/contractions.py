@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from iree.compiler import ir
+
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.measure.candidate import Builder, Built
@@ -86,7 +88,8 @@ class Prepared:
         assert workload is not None
         assert isinstance(limits, GpuLimits)
         request = SpaceRequest(workload, limits, CONTEXT, tuple(modules), supplements)
-        found = provider(workload.family).constraints(request)
+        with CONTEXT, ir.Location.unknown(CONTEXT):
+            found = provider(workload.family).constraints(request)
         return {space.label: space for space in (Space(workload, module) for module in found)}
 
     def build(self, space: Space, values: Mapping[str, int], edit: Edit = unchanged) -> Built:

@@ -309,7 +309,7 @@ def test_constraints_that_hold_alone_but_not_together_are_named(context: ir.Cont
 
     with context:
         pipeline = ir.Attribute.parse("#iree_gpu.pipeline<TileAndFuse>")
-    space = Space(matmul(4, 4, 4), build_constraints(pipeline, fill, context))
+        space = Space(matmul(4, 4, 4), build_constraints(pipeline, fill))
     assert dict(space.complete({"c": 1}) or {}) == {"a": 2, "b": 6, "c": 1}
     (reason,) = space.violations_of_part({"c": 2})
     assert reason.startswith("not in combination: ")

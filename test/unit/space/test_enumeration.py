@@ -20,8 +20,7 @@ from iree_tuner.space.constraints import knob
 from iree_tuner.space.emitted import emit_here
 from iree_tuner.space.expressions import Boolean, Integer, all_of, any_of, constant, if_else, product, require
 from iree_tuner.space.interpreter import read_program
-from iree_tuner.space.join import Join
-from iree_tuner.space.sampling import Numbering, enumerate_members, shuffled
+from iree_tuner.space.sampling import Join, Numbering, enumerate_members, shuffled
 from iree_tuner.space.space import Judge, Space
 from iree_tuner.targets import CpuLimits, parse_target
 

@@ -22,9 +22,8 @@ from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
 from iree_tuner.space.build import build_spaces
 from iree_tuner.space.emitted import emit
-from iree_tuner.space.gpu.attention import ATTENTION_SUPPLEMENTS
+from iree_tuner.space.gpu.attention import ATTENTION_SUPPLEMENTS, fits_matrix_instructions
 from iree_tuner.space.gpu.constraints_draft import Draft, apply
-from iree_tuner.space.gpu.online_attention import fits_matrix_instructions
 from iree_tuner.space.space import Space
 from iree_tuner.targets import GpuLimits, parse_target
 

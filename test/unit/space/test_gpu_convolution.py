@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 from amounts import amount, some
 from conv_programs import Conv
+from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
@@ -235,7 +236,8 @@ class Prepared:
         assert workload is not None
         assert isinstance(limits, GpuLimits)
         request = SpaceRequest(workload, limits, CONTEXT, tuple(modules), supplements)
-        found = provider(workload.family).constraints(request)
+        with CONTEXT, ir.Location.unknown(CONTEXT):
+            found = provider(workload.family).constraints(request)
         return {space.label: space for space in (Space(workload, module) for module in found)}
 
     def build(self, space: Space, values: dict[str, int]) -> tuple[str, str]:

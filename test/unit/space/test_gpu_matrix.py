@@ -39,7 +39,8 @@ SHAPES = {SM_80.arch: [(16, 8, 16)], GFX942.arch: [(16, 16, 16), (32, 32, 8)]}
 
 
 def spaces(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[Space]:
-    return [Space(workload, module) for module in matrix_constraints(workload, limits, context)]
+    with context, ir.Location.unknown(context):
+        return [Space(workload, module) for module in matrix_constraints(workload, limits)]
 
 
 def subgroups(member: Mapping[str, int], m: list[int], n: list[int], limits: GpuLimits) -> float:
@@ -144,8 +145,8 @@ def test_what_a_thread_gathers_is_bounded(context: ir.Context) -> None:
 
 
 def test_nothing_without_a_fitting_instruction(context: ir.Context) -> None:
-    assert not matrix_constraints(batch_matmul(4, 256, 512, 128, "f32"), SM_80, context)
-    assert not matrix_constraints(depthwise(), GFX942, context)
+    assert not spaces(batch_matmul(4, 256, 512, 128, "f32"), SM_80, context)
+    assert not spaces(depthwise(), GFX942, context)
 
 
 def test_blocks_of_instructions_are_left_out(context: ir.Context) -> None:

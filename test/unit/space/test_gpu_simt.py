@@ -31,9 +31,14 @@ WORKLOADS = [
 ]
 
 
+def every(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[Space]:
+    with context, ir.Location.unknown(context):
+        return [Space(workload, module) for module in simt_constraints(workload, limits)]
+
+
 def simt(workload: Workload, limits: GpuLimits, context: ir.Context) -> Space:
-    (module,) = simt_constraints(workload, limits, context)
-    return Space(workload, module)
+    (space,) = every(workload, limits, context)
+    return space
 
 
 @pytest.mark.parametrize("limits", [SM_80, GFX942], ids=lambda limits: limits.arch)
@@ -74,7 +79,7 @@ def test_rows_are_padded_only_in_shared_memory(context: ir.Context) -> None:
 
 
 def test_nothing_for_a_single_result(context: ir.Context) -> None:
-    assert not simt_constraints(matmul(1, 1, 512), SM_80, context)
+    assert not every(matmul(1, 1, 512), SM_80, context)
 
 
 @pytest.fixture(scope="module")
@@ -164,8 +169,7 @@ def vector_times_matrix(n: int, k: int) -> Workload:
 
 
 def test_few_rows_are_reduced_by_whole_subgroups(context: ir.Context) -> None:
-    modules = simt_constraints(vector_times_matrix(4096, 4096), GFX942, context)
-    tiles, shared = (Space(vector_times_matrix(4096, 4096), module) for module in modules)
+    tiles, shared = every(vector_times_matrix(4096, 4096), GFX942, context)
     assert (tiles.pipeline, shared.pipeline) == ("TileAndFuse", "VectorDistribute")
     for member in shared.sample(100, seed=0):
         assert member["wg_size_x"] == 64 * member["subgroups"]
@@ -175,7 +179,7 @@ def test_few_rows_are_reduced_by_whole_subgroups(context: ir.Context) -> None:
 
 
 def test_reductions_that_lanes_do_not_divide_are_not_shared(context: ir.Context) -> None:
-    assert len(simt_constraints(vector_times_matrix(1000, 777), GFX942, context)) == 1
+    assert len(every(vector_times_matrix(1000, 777), GFX942, context)) == 1
 
 
 def _with_option(text: str, name: str, value: str) -> str:

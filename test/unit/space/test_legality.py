@@ -20,11 +20,9 @@ from iree_tuner.space.build import build_space, build_spaces
 from iree_tuner.space.compilers_choice import Written
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.emitted import emit
-from iree_tuner.space.gpu.rulings import GPU_RULINGS
 from iree_tuner.space.legality import Judgement, Rules
-from iree_tuner.space.llvm_cpu.rulings import CPU_RULINGS
+from iree_tuner.space.rulings import CPU_RULINGS, GPU_RULINGS, SPIRV_RULINGS
 from iree_tuner.space.space import Space
-from iree_tuner.space.spirv.rulings import SPIRV_RULINGS
 from iree_tuner.targets import CpuLimits, parse_target
 
 PROGRAMS = Path(__file__).parents[3] / "programs" / "ops"
@@ -71,7 +69,7 @@ def test_a_rule_is_told_with_its_values_and_what_the_attribute_calls_it(space: S
         "distribution = [64, 64, 0], vector_common_parallel = [32, 64, 0], vector_reduction = [0, 0, 128]",
     )
     assert not found.legal
-    rule = next(each for each in found.violations if each.force == "rule")
+    rule = next(each for each in found.violations if each.severity == "error")
     assert (
         rule.message == "the vector contraction: 1,048,576 bytes must stay below 32768 (large vector check)"
     )
@@ -186,7 +184,7 @@ def test_the_compiler_agrees(
     assert member is not None
     configuration = space.configuration(Assignment.of({**member, **changes}))
     found = Rules(space, dispatch.limits).judge(Written.of(configuration, context))
-    rules = [each.message for each in found.violations if each.force == "rule"]
+    rules = [each.message for each in found.violations if each.severity == "error"]
     assert dispatch.harness is not None
     builder = Builder(target, compilers)
     built = builder.result(builder.submit(dispatch.harness, configuration))

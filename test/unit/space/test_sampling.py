@@ -23,8 +23,7 @@ from iree_tuner.space.build import build_space
 from iree_tuner.space.constraints import knob
 from iree_tuner.space.expressions import require
 from iree_tuner.space.interpreter import read_program
-from iree_tuner.space.join import Join
-from iree_tuner.space.sampling import draw, enumerate_members, propose, shuffled
+from iree_tuner.space.sampling import Join, draw, enumerate_members, propose, shuffled
 from iree_tuner.space.space import Space
 from iree_tuner.targets import CpuLimits
 

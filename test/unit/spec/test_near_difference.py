@@ -6,9 +6,8 @@ import pytest
 from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context
-from iree_tuner.spec.near.conditions import conditions_of, message_of
 from iree_tuner.spec.near.difference import compare_dags, first_difference
-from iree_tuner.spec.near.reasons import last_of
+from iree_tuner.spec.near.reasons import conditions_of, first_failure, last_of
 
 ELEMENTWISE = """
   %init = tensor.empty() : tensor<64x64xf32>
@@ -101,16 +100,17 @@ def dags():
             }}""",
             context,
         )
-        (condition,) = conditions_of(list(module.body.operations)[-1].operation)
+        conditions = conditions_of(list(module.body.operations)[-1].operation)
+        assert len(conditions) == 1
         last = list(function.body.operations[0].regions[0].blocks[0])[-2].operation
-        found[name] = last, condition, (function, module)
+        found[name] = last, conditions, (function, module)
     return found
 
 
 @pytest.mark.parametrize("asked", DAGS)
 def test_there_is_a_difference_where_the_compiler_finds_one(dags, asked):
-    condition = dags[asked][1]
+    conditions = dags[asked][1]
     for name, (op, _, _) in dags.items():
-        said = message_of(condition, op)
-        found = first_difference(compare_dags(last_of(condition.op), op))
+        said = first_failure(conditions, op)
+        found = first_difference(compare_dags(last_of(conditions[0].op), op))
         assert (found is None) == (said is None), f"{name}: {said}; {found}"

@@ -6,8 +6,7 @@ import pytest
 from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context
-from iree_tuner.spec.near.conditions import FailedCondition, conditions_of, first_failure, message_of
-from iree_tuner.spec.near.reasons import reason
+from iree_tuner.spec.near.reasons import conditions_of, first_failure, reason
 
 PAYLOAD = """
 func.func @f(%a: tensor<8x4xf32>, %b: tensor<4x2xf32>, %n: index) -> tensor<8x2xf32> {
@@ -163,7 +162,8 @@ def test_why_a_condition_fails(name):
     ops = [each.operation for each in payload.body.operations[0].regions[0].blocks[0]]
     op = next(each for each in reversed(ops) if each.name == op_name)
     conditions = conditions_of(list(spec.body.operations)[-1].operation)
-    index = first_failure(conditions, op)
-    assert index == len(conditions) - 1, "those before hold"
-    assert str(reason(FailedCondition(conditions[index], op, message_of(conditions[index], op)))) == expected
+    failure = first_failure(conditions, op)
+    assert failure is not None
+    assert failure.condition == conditions[-1], "those before hold"
+    assert str(reason(failure)) == expected
     assert str(payload) == before

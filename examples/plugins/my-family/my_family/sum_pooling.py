@@ -38,5 +38,4 @@ class SumPoolingSpaces(SpaceProvider):
             tiling.limit_vector()
             return tiling.knobs()
 
-        with request.context:
-            return [build_constraints(pipeline("DoubleTilingExpert"), fill, request.context)]
+        return [build_constraints(pipeline("DoubleTilingExpert"), fill)]

@@ -1,14 +1,26 @@
-"""The compiler's requirements for configurations for CUDA and ROCm."""
+"""Rulings: which of a space's constraints the compiler insists on, on CUDA and ROCm, Vulkan, and CPUs.
+
+A space says where a search goes. The compiler refuses configurations that break some of its asserts. Others
+keep the search from code that is slow, compiles for long, or is the same as another member's. The
+compiler's own ops mix the two as well: most of its constraints are not checked when it compiles. A
+configuration that a person wrote is judged by a *ruling* over these asserts: some are rules, some are worth
+a warning, some say nothing.
+
+Which is which was found by compiling configurations that break one of them (benchmarks/verify_agreement.py).
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
 
 from iree_tuner.ops.attention import is_attention
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.convolution import is_convolution
-from iree_tuner.space.constraints import Ruling, at_most, divides_or_covers, rounded_up
+from iree_tuner.space.constraints import at_most, divides_or_covers, powers, rounded_up
 from iree_tuner.space.expressions import (
     Integer,
     all_of,
@@ -22,6 +34,7 @@ from iree_tuner.space.expressions import (
 )  # fmt: skip
 from iree_tuner.space.gpu.attention import PV, QK, attention_tiles, promoted_operands, step_of
 from iree_tuner.space.gpu.constraints_draft import Draft, operand_tile
+from iree_tuner.space.gpu.contraction import PAD_K, PADDING
 from iree_tuner.space.gpu.instructions import blocks_of
 from iree_tuner.space.gpu.matrix_problem import (
     MatrixProblem,
@@ -31,7 +44,46 @@ from iree_tuner.space.gpu.matrix_problem import (
     igemm_problem,
 )  # fmt: skip
 from iree_tuner.space.gpu.options import PREFETCH, require_thread_layout
-from iree_tuner.space.gpu.padding import PAD_K, PADDING
+from iree_tuner.space.space import Space
+from iree_tuner.space.spirv.tiling import VECTOR_BITS
+
+Force = Literal["error", "warning", "none"]
+"""The effect of breaking an assert: the compiler refuses it or makes wrong code of it (`error`); it takes it,
+though the code is slow, compiles for long, or is not what the constraint's authors had in mind (`warning`);
+nothing, as the assert only says what a search tries (`none`)."""
+
+Subject = TypeVar("Subject")
+
+
+@dataclass(frozen=True)
+class Ruling(Generic[Subject]):
+    """How the asserts of one kind of space are taken, and what is asserted instead of some."""
+
+    name: str
+    reason: str  # where in the compiler that is decided
+    applies: Callable[[Subject], bool]  # whether a space is of the kind
+    # patterns of the messages of asserts that are rules; None for all but `nothing`
+    rules: tuple[str, ...] | None = None
+    # the same of asserts that do not describe the compiler, or that `extend` replaces
+    nothing: tuple[str, ...] = ()
+    extend: Callable[[Subject], None] | None = None  # adds asserts, which are rules
+    # turns the knobs' values into the ones that the compiler uses
+    settle: Callable[[Subject, Mapping[str, int]], Mapping[str, int]] | None = None
+    # patterns of two messages: asserts of the first count only if the second hold
+    only_where: tuple[str, str] | None = None
+    releases: tuple[str, ...] = ("3.13",)  # of the compiler, with which it has been checked
+
+    def force(self, message: str) -> Force:
+        """The effect of breaking one of the space's own asserts."""
+        if any(re.search(pattern, message) for pattern in self.nothing):
+            return "none"
+        if self.rules is None or any(re.search(pattern, message) for pattern in self.rules):
+            return "error"
+        return "warning"
+
+
+# CUDA and ROCm.
+
 
 _CANNOT = (
     r"must accumulate in ", r"^a stride of ", r"^mma\.sync cannot add ", r"results are no numbers$",
@@ -281,6 +333,117 @@ GPU_RULINGS: tuple[Ruling[Draft], ...] = (
         reason="what is left over is masked: of 100 configurations with one knob changed, none was refused",
         applies=lambda draft: draft.pipeline == "VectorDistribute" and draft.has("subgroups"),
         rules=(),
+    ),
+)
+"""In this order: the first that applies."""
+
+
+# Vulkan.
+
+
+_MEMORY = r"bytes of shared memory must be"
+
+
+def _cooperative(draft: Draft) -> None:
+    """A workgroup's tile is cut into subgroups' tiles, and must hold one."""
+    for loop, size in enumerate(draft.workload.loops):
+        if not draft.has(f"workgroup_{loop}"):
+            continue
+        workgroup, subgroup = draft.value(f"workgroup_{loop}"), draft.value(f"subgroup_{loop}")
+        message = f"workgroup_{loop} ({{}}) must hold a tile of a subgroup, subgroup_{loop} ({{}})"
+        require(subgroup <= workgroup, message, workgroup, subgroup)
+        message = f"workgroup_{loop} ({{}}) must divide dim_{loop} ({size})"
+        require((constant(size) % workgroup).equals(0), message, workgroup)
+
+
+def _reduce(draft: Draft) -> None:
+    """Elements that a thread takes at once are a vector, which has to be one that SPIR-V has.
+
+    Where the last step is smaller than the others there are no vectors, and where there is one step only, no
+    loop that would carry them.
+    """
+    loops = draft.workload.loops
+    tiled = [loop for loop in range(len(loops)) if draft.has(f"reduction_{loop}")]
+    if len(tiled) != 1:
+        return
+    size = loops[tiled[0]]
+    vectors = powers(VECTOR_BITS // draft.workload.types[-1].bits)
+    taken, threads = draft.value(f"reduction_{tiled[0]}"), draft.value("threads_x")
+    fits = [taken.equals(threads * each) for each in vectors]
+    alone = [taken >= size, ~(constant(size) % taken).equals(0)]
+    message = f"reduction_{tiled[0]} ({{}}) must be 1 to {vectors[-1]} elements for each of {{}} threads"
+    require(any_of([*fits, *alone]), message, taken, threads)
+
+
+SPIRV_RULINGS: tuple[Ruling[Draft], ...] = (
+    Ruling(
+        name="cooperative matrices",
+        reason="'failed conversion to GPU subgroup MMA ops', 'no GPU subgroup mma compute ops generated', "
+        "'exceeded the limit' (GPUCheckResourceUsage)",
+        applies=lambda draft: draft.pipeline == "CooperativeMatrixVectorize",
+        rules=(_MEMORY, r"must be made of instructions"),
+        extend=_cooperative,
+    ),
+    Ruling(
+        name="subgroup reductions",
+        reason="a longer vector is not cut: failed to legalize operation 'arith.constant'",
+        applies=lambda draft: draft.pipeline == "SubgroupReduce",
+        rules=(),
+        nothing=(r"elements at once must be",),
+        extend=_reduce,
+    ),
+    Ruling(
+        name="tiles",
+        reason="threads take the tiles in loops, or idle; only shared memory ends (GPUCheckResourceUsage)",
+        applies=lambda _: True,
+        rules=(_MEMORY, r"must be more than 1 where threads_y"),
+        nothing=(r"^workgroups of a loop that is not cut",),
+    ),
+)
+"""In this order: the first that applies."""
+
+
+# CPUs.
+
+
+_TOO_LARGE = r"\(large vector check\)$"
+
+
+def _cut(space: Space, values: Mapping[str, int]) -> Mapping[str, int]:
+    """Each tile cut to the one around it: vector, cache tile, workgroup's tile, loop."""
+    found = dict(values)
+    for loop, size in enumerate(space.workload.loops):
+        around = size
+        for level in ("distribution", "cache", "vector"):
+            name = f"{level}_{loop}"
+            if name in found and (found[name] or level != "cache"):
+                around = found[name] = min(found[name], around)
+        outer, cached = found.get(f"distribution_{loop}"), values.get(f"cache_{loop}")
+        if outer and cached:
+            # The fill of the result is fused into the outermost loop that is cut for caches. Where a
+            # workgroup's tile leaves a rest, its size is not known there: the cache tile alone bounds it.
+            found[f"distribution_{loop}"] = min(outer, cached) if size % outer == 0 else cached
+    return found
+
+
+CPU_RULINGS: tuple[Ruling[Space], ...] = (
+    Ruling(
+        name="packed matrices",
+        reason="their tiles are counted in packed ones",
+        applies=lambda space: space.pipeline == "Mmt4dTilingExpert",
+        rules=(_TOO_LARGE,),
+    ),
+    Ruling(
+        name="tiles",
+        reason="tiles are cut to what is around them, and may leave a rest. Only vectors end "
+        "(LLVMCPUVerifyVectorSizeLegality). verifyConvTileAndDecomposeExpertConfig looks at named ops, which "
+        "these no longer are: what is not decomposed is computed as it is. A tile of k1 makes wrong results "
+        "(docs/upstream/attention_k1_tile.md)",
+        applies=lambda _: True,
+        rules=(_TOO_LARGE, r"must be the whole of k1"),
+        nothing=(r"^cache_", r"^there is nothing to peel"),
+        settle=_cut,
+        only_where=(r"of a tap: |that is read: ", r"^can't decompose"),
     ),
 )
 """In this order: the first that applies."""
