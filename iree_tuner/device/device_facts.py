@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from iree_tuner.device.hal_device import HalDevice, find_hal_device
-from iree_tuner.device.sensors.amd import AmdSensors, open_amd
+from iree_tuner.device.hal_device import find_hal_device
+from iree_tuner.device.sensors import sensors_of_gpu
 from iree_tuner.device.sensors.cpu import usable
-from iree_tuner.device.sensors.nvidia import NvidiaSensors, open_nvidia
 from iree_tuner.errors import UsageError
 from iree_tuner.program.bindings import Harness
 from iree_tuner.targets import kind_of_device
@@ -84,8 +83,7 @@ def device_setting(device_uri: str) -> tuple[str, str, int]:
     device = find_hal_device(device_uri)
     if device.on_host and not device.name:
         return processor_name(), "", usable_cores()
-    gpu = None if device.on_host else _gpu(device)
-    name, driver, units = gpu.identity() if gpu else ("", "", 0)
+    name, driver, units = ("", "", 0) if device.on_host else sensors_of_gpu(device).identity()
     reported = " ".join(filter(None, (device.fact("driver"), device.fact("driver_info"))))
     if kind_of_device(device.driver).several_drivers:  # the same GPU has more than one driver for it
         driver = reported or driver
@@ -103,8 +101,7 @@ def last_level_cache(device_uri: str, root: Path = _ROOT) -> int:
     device = find_hal_device(device_uri)
     if device.on_host:
         return _given_cache() or _cpu_cache(root) or _UNKNOWN_CACHE
-    gpu = _gpu(device)
-    name = (gpu.identity()[0] if gpu else "") or device.name
+    name = sensors_of_gpu(device).identity()[0] or device.name
     return next((size * _MIB for part, size in _GPU_CACHES_MIB if part in name), _UNKNOWN_CACHE)
 
 
@@ -143,8 +140,7 @@ def memory_bytes(device_uri: str) -> int | None:
     device = find_hal_device(device_uri)
     if device.on_host:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    gpu = _gpu(device)
-    return gpu.memory_bytes() if gpu else None
+    return sensors_of_gpu(device).memory_bytes()
 
 
 def usable_cores() -> int:
@@ -158,10 +154,6 @@ def _limits(device_uri: str) -> tuple[int, int, int]:
     memory = memory_bytes(device_uri)
     most = _MOST if memory is None else min(_MOST, memory // 4)
     return most, 2 * own_cache(device_uri), 2 * last_level_cache(device_uri)
-
-
-def _gpu(device: HalDevice) -> NvidiaSensors | AmdSensors | None:
-    return open_nvidia(device.uuid) or open_amd(device.uuid)
 
 
 def _cpu_cache(root: Path) -> int:
