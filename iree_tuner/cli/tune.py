@@ -123,9 +123,13 @@ def tune(
         options = replace(options, budget_s=options.budget_s - (time.monotonic() - start), profile=profile)
     plan = replace(options, try_flags=False, compiled=vmfb is not None)  # flags are among the sources
     earlier = _earlier(plan, path, kernel_spec or _kernels_beside(path))
-    shown = Progress(people), _nothing_told(as_json=outputs.as_json), _starting_with(earlier, plan)
-    with shown[0] as progress, shown[1], shown[2] as plan:
-        result = tune_program(source, plan, run=run, sources=sources, observer=progress, earlier=earlier)
+    try:
+        with Progress(people) as progress, _starting_with(earlier, plan) as plan:
+            result = tune_program(source, plan, run=run, sources=sources, observer=progress, earlier=earlier)
+    except NothingToTuneError as error:
+        if outputs.as_json:
+            print_json(nothing_to_json(error))
+        raise
     if not result.judged:  # what an earlier run wrote stays
         return _not_judged(result, as_json=outputs.as_json)
     stays, others = list[Path](), list[Path]()
@@ -180,17 +184,6 @@ def _starting_with(earlier: EarlierResult | None, options: TuningOptions) -> Gen
             given = shipped if options.starters is None else options.starters
             options = replace(options, starters=(copy, *given))
         yield options
-
-
-@contextmanager
-def _nothing_told(*, as_json: bool) -> Generator[None]:
-    """Print the program's object if nothing can be tuned."""
-    try:
-        yield
-    except NothingToTuneError as error:
-        if as_json:
-            print_json(nothing_to_json(error))
-        raise
 
 
 def _again(*, no_db: bool) -> str:

@@ -43,7 +43,6 @@ from iree_tuner.store.trial import Setting, Trial
 _FINE = ("ok", "too_slow")
 _LONGEST_MESSAGE = 2000
 _ANY_SCORE = 1e-9, 1e9  # no clock gave what lies beyond, and no axis holds it
-_PLAIN = "f32"
 _USUAL = "llvm-cpu:host"
 
 _OF_RUN = "SELECT study_id FROM trials WHERE run_id = ? UNION SELECT study_id FROM verdicts WHERE run_id = ?"

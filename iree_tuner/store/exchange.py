@@ -5,8 +5,8 @@ Findings are about whole runs, and are exported only if all studies are. Studies
 their key, the others by names that were drawn at random when they were made, so that what is there already
 is passed over.
 
-Files of records are JSON Lines, without loss. Others are Kernel Tuner's T4, and rows of a table for spreadsheets
-and data frames: one a trial, a column for each knob.
+Files of records are JSON Lines, without loss. Other files are Kernel Tuner's T4, and rows of a table, for
+spreadsheets and data frames: one a trial, a column for each knob.
 """
 
 from __future__ import annotations
