@@ -292,7 +292,13 @@ def _tried(store: Store, run: ReportedRun) -> list[Tried]:
     }
     found: list[Tried] = []
     for study in numbers:
-        key, judged = key_of(store, study), _last_verdict(store, study, run)
+        key = key_of(store, study)
+        verdicts = store.read(
+            "SELECT comparison FROM verdicts WHERE study_id = ? AND run_id = ? AND assignment IS NOT NULL "
+            "ORDER BY at, uid",
+            (study, run.number),
+        )
+        judged = comparison_from_json(json.loads(verdicts[-1]["comparison"])) if verdicts else None
         end = math.inf if run.ended is None else run.ended
         trials = [trial for trial in store.trials(study).values() if trial.at <= end]
         found.append(Tried(
@@ -300,15 +306,6 @@ def _tried(store: Store, run: ReportedRun) -> list[Tried]:
             judged, max(0, len(trials) - own.get(study, 0)), key.setting, key.kernel,
         ))  # fmt: skip
     return found
-
-
-def _last_verdict(store: Store, study: int, run: ReportedRun) -> Comparison | None:
-    rows = store.read(
-        "SELECT comparison FROM verdicts WHERE study_id = ? AND run_id = ? AND assignment IS NOT NULL "
-        "ORDER BY at, uid",
-        (study, run.number),
-    )
-    return comparison_from_json(json.loads(rows[-1]["comparison"])) if rows else None
 
 
 def _workloads(
