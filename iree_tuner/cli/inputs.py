@@ -92,13 +92,14 @@ class InputFlags:
             people.print(f"note: {note}")
         return found
 
-    def compiled(self, name: str, *, tuned: bool) -> tuple[bytes, ProgramRun] | None:
-        """A compiled module, .vmfb, and how to run it; None for another file.
+    def read(self, name: str, flags: Sequence[str], *, tuned: bool) -> tuple[Program | bytes, ProgramRun]:
+        """A program, or the bytes of a compiled module, .vmfb; and how to run it.
 
-        Raises UsageError for sizes, and if it is to be `tuned`.
+        Raises what `opened` and `request` raise; for a module UsageError if it has sizes or is to be `tuned`.
         """
         if Path(name).suffix != ".vmfb":
-            return None
+            program = self.sized(opened(name))
+            return program, self.request(program, flags)
         if tuned:
             hint = "pass the MLIR that it was compiled from"
             raise UsageError("a compiled module takes no spec", location=name, hint=hint)

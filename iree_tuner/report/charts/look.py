@@ -13,7 +13,7 @@ from typing import cast
 
 import altair as alt
 
-BEFORE_AND_AFTER = {"before": "#8a94a3", "after": "#2b7bd6"}
+BEFORE, AFTER = "#8a94a3", "#2b7bd6"
 FAST, SAME, SLOW = "#1f7ae0", "#9aa3ad", "#e0762a"
 INK, FAINT, LINES = "var(--ink)", "var(--faint)", "var(--line)"
 VERDICTS = {"win": "#1f7ae0", "tie": "#8a94a3", "lose": "#cf3f4f", "": "#8a94a3"}
@@ -59,7 +59,8 @@ def colored(field: str, colors: Mapping[str, str]) -> alt.Color:
 def by_time(rows: Rows) -> alt.Color:
     """A color for `before` and one for `after`, with a legend of those that rows have in `when`."""
     there = {str(row["when"]) for row in rows}
-    return colored("when:N", {name: color for name, color in BEFORE_AND_AFTER.items() if name in there})
+    colors = {"before": BEFORE, "after": AFTER}
+    return colored("when:N", {name: color for name, color in colors.items() if name in there})
 
 
 def rows_high(count: int) -> int:
