@@ -33,9 +33,9 @@ class Checks:
     def module(self) -> rt.VmModule:
         """The module, which a context needs before the program."""
         every = (
-            ("expect_true", "i", lambda value: "" if value else "expected true, got 0"),
-            ("expect_false", "i", lambda value: f"expected false, got {value}" if value else ""),
-            ("expect_all_true", "rr", lambda value: _first_off(value, np.ones_like(value), value != 0)),
+            ("expect_true", "i", partial(_boolean, wanted=True)),
+            ("expect_false", "i", partial(_boolean, wanted=False)),
+            ("expect_all_true", "rr", _all_true),
             ("expect_eq", "rrr", _equal),
             ("expect_almost_eq", "rrrff", _almost_equal),
         )
@@ -72,6 +72,14 @@ class Checks:
 def is_check(name: str) -> bool:
     """Whether an op of this name is a check."""
     return name.startswith(_DIALECT)
+
+
+def _boolean(value: int, *, wanted: bool) -> str:
+    return "" if bool(value) is wanted else f"expected {str(wanted).lower()}, got {value}"
+
+
+def _all_true(value: Array) -> str:
+    return _first_off(value, np.ones_like(value), value.astype(bool))
 
 
 def _equal(value: Array, wanted: Array) -> str:

@@ -25,7 +25,7 @@ from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.spec.grammar import entry_sequences
 from iree_tuner.spec.link import link_specs
 from iree_tuner.tuning.budget import FIRST_S, PROFILE_AGAIN
-from iree_tuner.tuning.faults import Blame, EntryCheck, blame, not_checked
+from iree_tuner.tuning.faults import Blame, Soundness, begin_entry_check, blame, not_checked
 from iree_tuner.tuning.flags import (
     FlagChoice,
     Flags,
@@ -57,6 +57,7 @@ _MANY = 12  # workloads: what the place of code does to each levels out
 
 
 _Finding = Sequence[tuple[CandidateSource, Callable[[], Found]]]
+_EntryCheck = Callable[[float, bool], Soundness]
 
 
 @dataclass(eq=False)
@@ -360,7 +361,7 @@ class TuningLoop(Run):
         with self.timeline.stage("verdict"):
             return self._judged(tuned)
 
-    def _begin_last(self, tuned: Tuned, read: ReadProgram) -> EntryCheck | None:
+    def _begin_last(self, tuned: Tuned, read: ReadProgram) -> _EntryCheck | None:
         """Begin to compile the versions of the verdict and, if there is time, the check of entries."""
         self.versions.begin(*tuned.versions(untuned(self.lab.target)))
         if self.earlier is not None:
@@ -368,9 +369,9 @@ class TuningLoop(Run):
         fits = self.budget.apart_fits(self.budget.least_verdict_s(2))  # right, before it is certain
         if not tuned.reached or self.stop.requested or not fits:
             return None
-        return EntryCheck(tuned.reached, read.program, self.how, read.dispatches, read.lab)
+        return begin_entry_check(tuned.reached, read.program, self.how, read.dispatches, read.lab)
 
-    def _sound(self, tuned: Tuned, check: EntryCheck | None) -> Tuned:
+    def _sound(self, tuned: Tuned, check: _EntryCheck | None) -> Tuned:
         """Without entries that are wrong in the program, if there is time to check."""
         if check is None or self.stop.requested:
             return tuned
@@ -378,7 +379,7 @@ class TuningLoop(Run):
         try:
             with self.at_once():
                 seconds = _APART_S + _APART_PART * self.budget.total_s
-                found = check.result(seconds, narrow=not self.versions.widened())
+                found = check(seconds, not self.versions.widened())
                 if tuned.base == untuned(self.lab.target):
                     self.versions.depth = replace(self.versions.depth, moves=found.judged.moves)
                 reached = tuple(entry for entry in tuned.reached if entry not in found.wrong)
