@@ -6,14 +6,18 @@ import os
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from iree_tuner.device.hal_device import find_hal_device
 from iree_tuner.device.sensors import sensors_of_gpu
 from iree_tuner.device.sensors.cpu import usable
 from iree_tuner.errors import UsageError
 from iree_tuner.program.bindings import Harness
-from iree_tuner.targets import CpuLimits, Limits, kind_of_device
+from iree_tuner.targets import kind_of_device
 from iree_tuner.targets.machine import Machine, processor_name
+
+if TYPE_CHECKING:
+    from iree_tuner.targets import Limits
 
 CACHE = "IREE_TUNER_CACHE_BYTES"
 """Environment variable with the host's own share of its last cache, if the system reports something else."""
@@ -200,6 +204,8 @@ def machine_of(facts: DeviceFacts, limits: Limits) -> Machine:
 
     `limits` are the limits of the code that it runs.
     """
+    from iree_tuner.targets import CpuLimits  # it loads the compiler, which measuring does without
+
     if isinstance(limits, CpuLimits):
         wide = limits.native_vector_bytes >= _WIDE_VECTOR
         return Machine(
