@@ -1,4 +1,4 @@
-"""What the sensors of all sources have in common, and calls of foreign libraries."""
+"""Sensors of any source, and calls of foreign libraries."""
 
 from __future__ import annotations
 
