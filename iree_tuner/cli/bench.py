@@ -54,10 +54,11 @@ def bench(
     if others:
         raise UsageError("bench takes one device")
     source, request = inputs.read(program, options.flags, tuned=tuned.given)
-    vmfb, version = source, "module"
     with Lab(target, options.jobs) as lab, people.status("compiling"):
         lab.start()
-        if not isinstance(source, bytes):
+        if isinstance(source, bytes):
+            vmfb, version = source, "module"
+        else:
             vmfb, version = compile_program(source, target, lab.compilers).data, "default"
             if tuned.given:
                 with tuned.applied(source, target) as changed:
