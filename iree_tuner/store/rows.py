@@ -6,7 +6,7 @@ import json
 import math
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import cast, get_args
 
 import msgspec
@@ -20,43 +20,53 @@ from iree_tuner.store.trial import Trial
 Record = Mapping[str, object]
 """One line of a file: an object of JSON."""
 
+COLUMNS = (
+    "workload", "assignment", "outcome", "samples", "baseline_us", "message", "digest", "compile_s",
+    "measure_s", "device", "worst", "readings", "at", "reproducer",
+)  # fmt: skip
+"""Columns that hold a trial; `time_us` is written in addition and not read."""
+
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
-_FIELDS = tuple(each.name for each in fields(Trial))
+_FLOATS = ("baseline_us", "compile_s", "measure_s", "at")
+_TEXTS = ("workload", "message", "digest", "device", "reproducer")
+_IN_JSON = (*_TEXTS, *_FLOATS, "assignment", "outcome", "samples_us", "worst", "readings")
 
 
-def trial_to_row(trial: Trial) -> dict[str, object]:
-    """The columns of a trial, and `time_us`, which is not read."""
-    row = {name: _column(value) for name, value in vars(trial).items() if name != "samples_us"}
-    return row | {
+def trial_to_row(trial: Trial) -> tuple[object, ...]:
+    """Values of `COLUMNS`, and `time_us` last."""
+    values: dict[str, object] = {name: real(getattr(trial, name)) for name in _FLOATS}
+    values |= {name: text(getattr(trial, name)) for name in _TEXTS}
+    values |= {
         "assignment": assignment_text(trial.assignment),
+        "outcome": trial.outcome,
         "samples": struct.pack(f"<{len(trial.samples_us)}d", *trial.samples_us),
+        "worst": None if trial.worst is None else real(trial.worst),
         "readings": json.dumps(plain(asdict(trial.readings))),
-        "time_us": least(trial.samples_us),
     }
-
-
-def _column(value: object) -> object:
-    return text(value) if isinstance(value, str) else real(value) if isinstance(value, float | int) else value
+    return (*(values[name] for name in COLUMNS), least(trial.samples_us))
 
 
 def trial_from_row(row: Mapping[str, object]) -> Trial:
     """The trial again."""
-    in_json = {name: stored_json(cast("str", row[name])) for name in ("assignment", "readings")}
-    return trial_from_json({**row, **in_json, "samples_us": unpack_samples(cast("bytes", row["samples"]))})
+    data = {name: row[name] for name in (*_FLOATS, *_TEXTS, "worst", "outcome")}
+    data["assignment"] = stored_json(cast("str", row["assignment"]))
+    data["readings"] = stored_json(cast("str", row["readings"]))
+    data["samples_us"] = unpack_samples(cast("bytes", row["samples"]))
+    return trial_from_json(data)
 
 
 def trial_to_json(trial: Trial) -> dict[str, object]:
     """A trial as JSON-ready data, with nothing lost. Numbers that JSON does not have are texts."""
     data = {**vars(trial), "assignment": dict(trial.assignment), "readings": asdict(trial.readings)}
-    return {name: plain(value) for name, value in data.items()}
+    return {name: plain(data[name]) for name in _IN_JSON}
 
 
 def trial_from_json(data: Mapping[str, object]) -> Trial:
     """The trial again. Raises KeyError, TypeError or ValueError for other text than `trial_to_json`'s."""
     if data["outcome"] not in OUTCOMES:
         raise ValueError(f"unknown outcome {data['outcome']!r}")
-    given = {name: data[name] for name in _FIELDS} | {"assignment": assignment_of(data["assignment"])}
+    given = {name: data[name] for name in _IN_JSON} | {"assignment": assignment_of(data["assignment"])}
     return msgspec.convert(given, Trial, strict=False, from_attributes=True)
 
 

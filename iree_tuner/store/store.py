@@ -24,6 +24,7 @@ from iree_tuner.space.configuration import Assignment
 from iree_tuner.store.causes import StoreError, store_errors
 from iree_tuner.store.record import Finding, body_of, body_text
 from iree_tuner.store.rows import (
+    COLUMNS,
     assignment_text,
     comparison_text,
     least,
@@ -344,8 +345,9 @@ def insert_study(connection: sqlite3.Connection, key: StudyKey) -> int:
 
 def insert_trial(connection: sqlite3.Connection, uid: str, study_id: int, run_id: int, trial: Trial) -> int:
     """Add a trial. Returns the number of new ones, 0 or 1."""
+    row = dict(zip((*COLUMNS, "time_us"), trial_to_row(trial), strict=True))
     places = {"uid": uid, "study_id": study_id, "run_id": run_id}
-    return insert(connection, "trials", places | trial_to_row(trial)).rowcount
+    return insert(connection, "trials", places | row).rowcount
 
 
 def insert(connection: sqlite3.Connection, table: str, row: Mapping[str, object]) -> sqlite3.Cursor:
