@@ -256,8 +256,8 @@ class Tools:
 def profile_program(
     program: Program, target: Target, *, tools: Tools | None = None, run: ProgramRun | None = None,
     dispatches: Sequence[Dispatch] | None = None, method: Method | None = None,
-    cache: Path | None = None, with_roofline: bool = True, rounds: int = 6, vmfb: bytes | None = None,
-    replaced: Mapping[str, Sequence[str]] | None = None,
+    roofline: Roofline | None = None, cache: Path | None = None, with_roofline: bool = True, rounds: int = 6,
+    vmfb: bytes | None = None, replaced: Mapping[str, Sequence[str]] | None = None,
 ) -> Profile:  # fmt: skip
     """Find out where a program's time goes on a target's device.
 
@@ -268,6 +268,7 @@ def profile_program(
         run: the functions and their inputs; by default, those that can be run on generated inputs.
         dispatches: what `extract` finds in the program for these functions, if known.
         method: `hal` or `standalone`; by default `hal` on devices that can, and `standalone` if that fails.
+        roofline: the device's; found or measured by default.
         cache: file that keeps the measured roofline of a CPU.
         with_roofline: whether to find or measure a roofline.
         rounds: turns of whole and profiled invocations.
@@ -298,8 +299,8 @@ def profile_program(
         else:
             chosen = "standalone"
             spent = time_alone(dispatches, tools.builder, tools.measurer, cold=tools.cold)
-        notes, facts, roofline = _notes(measured, dispatches, chosen), tools.measurer.facts, None
-        if with_roofline:
+        notes, facts = _notes(measured, dispatches, chosen), tools.measurer.facts
+        if roofline is None and with_roofline:
             roofline, problem = roofline_for(target, tools, cache)
             notes += (problem,) if problem else ()
         if roofline is not None and on_host(target.device or ""):  # no dispatch exceeds its memory's speed
