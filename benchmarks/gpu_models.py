@@ -37,6 +37,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -292,7 +293,8 @@ def compared(
         path.write_bytes(code)
         loaded = LoadedProgram(str(path), given.device[0], run)
         error = error_of(loaded.results()[0], expected)
-        contenders.append(Contender(name, waits, loaded.batch if waits else loaded.in_flight, error))
+        batch = partial(loaded.batch, in_flight=not waits)
+        contenders.append(Contender(name, waits, batch, error))
     errors = {each.title: each.error for each in contenders}
     wrong = [each for each in contenders if not each.error <= model.tolerance]
     found: dict[str, Any] = {"errors": errors, "notes": notes}

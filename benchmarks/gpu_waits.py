@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import iree.runtime as rt
@@ -90,7 +91,7 @@ def table(title: str, pairs: dict[str, list[LoadedProgram]], graph: Graph | None
     """Print a line for each choice of flags."""
     print(f"{title}:")
     for what, (fence, reading) in pairs.items():
-        times = [median(fence.batch), median(reading.batch), median(reading.in_flight)]
+        times = [median(fence.batch), median(reading.batch), median(partial(reading.batch, in_flight=True))]
         before, after = parts_of(reading)
         shown = "fence {:.1f}, semaphore {:.1f}, in flight {:.1f}".format(*times)
         print(f"  {what}: {shown}; before it is handed over {before:.1f}, after {after:.1f}", flush=True)

@@ -357,11 +357,6 @@ def _competitor(found: Competitor) -> KernelRecord:
     )  # fmt: skip
 
 
-def earlier_record(found: EarlierVerdict) -> EarlierRecord:
-    """The verdict on an earlier result."""
-    return EarlierRecord(state=found.state, note=found.note, **_compared(found.comparison))
-
-
 def change_records(changes: Sequence[Change]) -> list[ChangeRecord]:
     """Changes, of which those that differ only in the layer are one."""
     times: Counter[tuple[str, str, str]] = Counter()
@@ -372,7 +367,7 @@ def change_records(changes: Sequence[Change]) -> list[ChangeRecord]:
 
 def whole_record(result: TuningResult) -> WholeRecord:
     """The result of the program."""
-    whole, pace = result.whole, result.pace
+    whole, pace, earlier = result.whole, result.pace, result.earlier
     by_case = whole.by_case if whole else ()
     run: dict[str, Any] = {}
     if whole is not None and whole.comparison is not None:
@@ -390,7 +385,9 @@ def whole_record(result: TuningResult) -> WholeRecord:
         stages=dict(result.time.seconds()), timeline=_timeline(result.time), searched_s=pace.searched_s,
         candidates_per_hour=pace.per_hour, devices_busy=pace.busy, checked_s=result.time.checked_s,
         interrupted=result.interrupted, dropped=result.dropped, note=result.note,
-        earlier=earlier_record(result.earlier) if result.earlier else UNSET, **run,
+        earlier=UNSET if earlier is None
+        else EarlierRecord(state=earlier.state, note=earlier.note, **_compared(earlier.comparison)),
+        **run,
     )  # fmt: skip
 
 

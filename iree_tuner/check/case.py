@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import cast
 
 import iree.runtime as rt
@@ -18,6 +19,8 @@ from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
 
 Array = npt.NDArray[np.generic]
 
+_HELD_AS = {**dict.fromkeys(NARROW_FLOATS, np.dtype(np.float32)), "i1": np.dtype(np.bool_)}
+
 
 class CaseOnHost:
     """The case of a bench, loaded at the first use."""
@@ -25,7 +28,6 @@ class CaseOnHost:
     def __init__(self, bench: Bench, case: Case) -> None:
         self._harness = bench.harness
         self._case = case
-        self._function: rt.FunctionInvoker | None = None
         self._fails = False
 
     def outputs(self, buffer: npt.NDArray[np.uint8]) -> list[Array] | None:
@@ -33,37 +35,28 @@ class CaseOnHost:
         if self._fails:
             return None
         bindings = self._harness.bindings
+        ((_, result, _),) = written(bindings)
+        arguments: list[Array] = []
         order = self._harness.inputs or range(len(self._case.shapes))
-        given = [(bindings[at], bindings[at].tensors[0]) for at in order]
+        for binding, shape in zip((bindings[at] for at in order), self._case.shapes, strict=True):
+            tensor = binding.tensors[0]
+            kind = _HELD_AS.get(tensor.element_type) or dtype_of(tensor.element_type)
+            arguments.append(values_in(buffer, binding, tensor).reshape(shape).astype(kind, copy=True))
         try:
-            arguments = [
-                _argument(values_in(buffer, *each), each[1].element_type, shape)
-                for each, shape in zip(given, self._case.shapes, strict=True)
-            ]
-            found = cast(rt.DeviceArray, self._loaded()(*arguments))
+            found = cast(rt.DeviceArray, self._main(*arguments))
             device = device_for(DEFAULT_DEVICE)[0].device
             values = read_back(device, found._buffer_view)  # pyright: ignore[reportPrivateUsage]
         except RUNTIME_ERRORS:
             self._fails = True
             return None
-        ((_, result, _),) = written(bindings)
-        right = values.size == math.prod(result.shape)
-        self._fails = not right
-        return [values.reshape(result.shape)] if right else None
+        self._fails = values.size != math.prod(result.shape)
+        return None if self._fails else [values.reshape(result.shape)]
 
-    def _loaded(self) -> rt.FunctionInvoker:
-        if self._function is None:
-            config, hal = device_for(DEFAULT_DEVICE)
-            module = rt.VmModule.copy_buffer(config.vm_instance, self._case.vmfb)
-            context = rt.VmContext(config.vm_instance, modules=[hal, module])
-            main = module.lookup_function("main")
-            assert main is not None, "a case has it"
-            self._function = rt.FunctionInvoker(context, config.device, main)
-        return self._function
-
-
-def _argument(values: Array, element_type: str, shape: tuple[int, ...]) -> Array:
-    if element_type in NARROW_FLOATS:
-        return values.astype(np.float32).reshape(shape)
-    kind = np.bool_ if element_type == "i1" else dtype_of(element_type)
-    return values.reshape(shape).astype(kind, copy=True)
+    @cached_property
+    def _main(self) -> rt.FunctionInvoker:
+        config, hal = device_for(DEFAULT_DEVICE)
+        module = rt.VmModule.copy_buffer(config.vm_instance, self._case.vmfb)
+        context = rt.VmContext(config.vm_instance, modules=[hal, module])
+        main = module.lookup_function("main")
+        assert main is not None, "a case has it"
+        return rt.FunctionInvoker(context, config.device, main)

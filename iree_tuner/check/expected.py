@@ -129,8 +129,7 @@ def _position(bindings: Sequence[Binding], number: int, byte: int) -> str:
     binding, tensor = _tensors(bindings)[number]
     start, size = span(binding, tensor)
     width = max(1, size // max(1, math.prod(tensor.shape)))
-    place = np.unravel_index((byte - start) // width, tensor.shape)
-    return f"[{', '.join(str(int(i)) for i in place)}]"
+    return str([int(each) for each in np.unravel_index((byte - start) // width, tensor.shape)])
 
 
 def _neighbor(bindings: Sequence[Binding], byte: int) -> str:
@@ -202,27 +201,19 @@ class CheckProgram:
         made = self._function(ALLOW)(self._as_bytes(expected), self._as_bytes(magnitudes), *terms)
         return list(_listed(made)), are_numbers
 
-    def wanted(self, values: Sequence[Array]) -> list[rt.DeviceArray]:
-        """Floats as they must be, from the host's values of all outputs."""
-        found: list[rt.DeviceArray] = []
-        for each in self.outputs:
-            limit, own = largest_finite(each.element_type), values[each.number]
-            with np.errstate(all="ignore"):
-                found.append(self._there(np.clip(own.astype(np.float32), -limit, limit), each))
-        return found
-
     def allowed_by_host(
         self, values: Sequence[Array], magnitudes: Sequence[Array], sums: Sequence[Floats | None],
         tolerance: Tolerance,
     ) -> list[rt.DeviceArray]:  # fmt: skip
         """The same as `allowed` from the host's values, one array for each output."""
         found: list[rt.DeviceArray] = []
-        for each, want in zip(self.outputs, self.wanted(values), strict=True):
-            own = each.number
+        for each in self.outputs:
+            limit, own = largest_finite(each.element_type), each.number
             off_by = tolerances(values[own], each.element_type, tolerance, magnitudes[own], sums[own])
             with np.errstate(all="ignore"):
+                want = np.clip(values[own].astype(np.float32), -limit, limit)
                 scale = np.minimum(1.0 / off_by, np.finfo(np.float32).max).astype(np.float32)
-            found += [want, self._there(scale, each)]
+            found += [self._there(want, each), self._there(scale, each)]
         return found
 
     def _there(self, values: npt.NDArray[np.float32], output: FloatOutput) -> rt.DeviceArray:
@@ -461,26 +452,22 @@ class Expectations:
     def reference(self, seed: int) -> list[Array] | Unsupported:
         """The results of the bench's case, or an interpreter's; or why there are none (too large)."""
         if seed not in self._references:
-            # Ops that it does not interpret depend on no values.
-            found = next((each for each in self._references.values() if not isinstance(each, list)), None)
-            found = self._of_case(seed) or found or self._interpreted(seed)
-            self._references[seed] = found
+            self._references[seed] = self._reference(seed)
         return self._references[seed]
 
-    def _interpreted(self, seed: int) -> list[Array] | Unsupported:
+    def _reference(self, seed: int) -> list[Array] | Unsupported:
+        image, case = self.image(seed, self._size), self._bench.case
+        if case is not None and case.vmfb:
+            self._case = self._case or CaseOnHost(self._bench, case)
+            if (found := self._case.outputs(image.read(0, self._size))) is not None:
+                return found
+        for each in self._references.values():  # ops that are not interpreted depend on no values
+            if not isinstance(each, list):
+                return each
         from iree_tuner.check.reference import read_ahead, reference_outputs  # it loads the compiler
 
         found = read_ahead(self._harness, self._bench.references, seed)
-        if found is None:
-            found = reference_outputs(self._harness, self.image(seed, self._size).read(0, self._size))
-        return found
-
-    def _of_case(self, seed: int) -> list[Array] | None:
-        """The results of the bench's case; None if there is no such program, or it does not run."""
-        if self._bench.case is None or not self._bench.case.vmfb:
-            return None
-        self._case = self._case or CaseOnHost(self._bench, self._bench.case)
-        return self._case.outputs(self.image(seed, self._size).read(0, self._size))
+        return reference_outputs(self._harness, image.read(0, self._size)) if found is None else found
 
     def arbiter(self, seed: int) -> list[Array] | Unsupported:
         """The reference, or the processor's results if there is none and the device is another."""

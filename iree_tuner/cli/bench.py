@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from iree_tuner.cli.inputs import INPUTS, CompiledName, InputFlags, opened
+from iree_tuner.cli.inputs import INPUTS, CompiledName, InputFlags
 from iree_tuner.cli.output import OUTPUT, AsJson, answers_to, people, print_json
 from iree_tuner.cli.tuned import AS_IT_IS, TunedFlags
 from iree_tuner.device.program_run import ProgramRun
@@ -53,24 +53,20 @@ def bench(
     target, others = options.targets
     if others:
         raise UsageError("bench takes one device")
-    built, source = inputs.compiled(program, tuned=tuned.given), None
-    if built is not None:
-        vmfb, request = built
-    else:
-        vmfb, source = b"", inputs.sized(opened(program))
-        request = inputs.request(source, options.flags)
+    source, request = inputs.read(program, options.flags, tuned=tuned.given)
     with Lab(target, options.jobs) as lab, people.status("compiling"):
         lab.start()
-        if source is not None:
-            vmfb = compile_program(source, target, lab.compilers).data
-        if source is not None and tuned.given:
-            with tuned.applied(source, target) as version:
-                other = compile_program(*version, lab.compilers).data
-            return _compared(source, (vmfb, other), lab, request, rounds, as_json)
+        if isinstance(source, bytes):
+            vmfb, version = source, "module"
+        else:
+            vmfb, version = compile_program(source, target, lab.compilers).data, "default"
+            if tuned.given:
+                with tuned.applied(source, target) as changed:
+                    other = compile_program(*changed, lab.compilers).data
+                return _compared(source, (vmfb, other), lab, request, rounds, as_json)
         lab.settle()
         samples = time_program(vmfb, lab.measurer.device, lab.measurer.workers, request, batch_s=BATCH_S)
     median, least, most = statistics.median(samples), min(samples), max(samples)
-    version = "default" if source is not None else "module"
     if as_json:
         print_json({"version": version, "median_us": median, "least_us": least, "most_us": most,
                     "samples": len(samples)})  # fmt: skip

@@ -24,9 +24,8 @@ from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import STANDARD, planned_output, writing
 from iree_tuner.measure.statistics import times_of
 from iree_tuner.store import Store
-from iree_tuner.store.exchange import Added, csv_rows, records, to_t4
+from iree_tuner.store.exchange import Added, csv_rows, import_file, records, to_t4, write_lines
 from iree_tuner.store.exchange import merge as merge_stores
-from iree_tuner.store.lines import import_file, write_lines
 from iree_tuner.store.queries import (
     LastVerdict,
     StudySummary,

@@ -24,7 +24,11 @@ def docs(
 
     Example: `iree-tuner docs measuring | less`
     """
-    pages = _pages()
+    folder = next(
+        (each for each in (_PACKAGE / "_docs", _PACKAGE.parent / "docs") if each.is_dir()), _PACKAGE
+    )
+    found = sorted(folder.rglob(f"*{_SUFFIX}"))
+    pages = {path.relative_to(folder).as_posix().removesuffix(_SUFFIX): path for path in found}
     if not page:
         listed = table("page", "title", words=("page", "title"))
         for name, path in pages.items():
@@ -39,9 +43,3 @@ def docs(
         answers.print(Markdown(text))
     else:
         answers.print(text, highlight=False, soft_wrap=True, end="")
-
-
-def _pages() -> dict[str, Path]:
-    folder = next((each for each in (_PACKAGE / "_docs", _PACKAGE.parent / "docs") if each.is_dir()), None)
-    found = sorted(folder.rglob(f"*{_SUFFIX}")) if folder else []
-    return {path.relative_to(folder).as_posix().removesuffix(_SUFFIX): path for path in found if folder}

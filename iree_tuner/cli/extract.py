@@ -59,9 +59,7 @@ def extract(
         if inputs.input or inputs.parameters:
             source, _ = sized_as_given(source, inputs.request(source, compiling.flags))
         chosen = compiling.on(chosen_target(source, target, device))
-        found = extract_dispatches(
-            source, chosen, workers, [name.removeprefix("@") for name in inputs.function]
-        )
+        found = extract_dispatches(source, chosen, workers, inputs.functions)
     for diagnostic in found.diagnostics:
         people.print(str(diagnostic), style="yellow")
     if not found.dispatches:

@@ -70,6 +70,11 @@ class InputFlags:
     function: Annotated[tuple[str, ...], Parameter(negative="")] = ()
     dim: Annotated[tuple[str, ...], Parameter(negative="")] = ()
 
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """Their names, which may be written with an @."""
+        return tuple(name.removeprefix("@") for name in self.function)
+
     def sized(self, program: Program) -> Program:
         """Set the sizes of `--dim` in a program. Raises UsageError for text that is not a size."""
         return sized(program, self.dim)
@@ -81,30 +86,30 @@ class InputFlags:
         """
         from iree_tuner.device.program_request import request  # loads NumPy: not every command needs it
 
-        functions = tuple(name.removeprefix("@") for name in self.function)
         given, archives = tuple(map(parse_input, self.input)), tuple(map(parse_parameters, self.parameters))
-        found = request(program, functions, given, archives, flags)
+        found = request(program, self.functions, given, archives, flags)
         for note in (*found.left_out, *found.notes, *filter(None, [found.doubt])):
             people.print(f"note: {note}")
         return found
 
-    def compiled(self, name: str, *, tuned: bool) -> tuple[bytes, ProgramRun] | None:
-        """A compiled module, .vmfb, and how to run it; None for another file.
+    def read(self, name: str, flags: Sequence[str], *, tuned: bool) -> tuple[Program | bytes, ProgramRun]:
+        """A program, or the bytes of a compiled module, .vmfb; and how to run it.
 
-        Raises UsageError for sizes, and if it is to be `tuned`.
+        Raises what `opened` and `request` raise; for a module UsageError if it has sizes or is to be `tuned`.
         """
         if Path(name).suffix != ".vmfb":
-            return None
+            program = self.sized(opened(name))
+            return program, self.request(program, flags)
         if tuned:
             hint = "pass the MLIR that it was compiled from"
             raise UsageError("a compiled module takes no spec", location=name, hint=hint)
         if self.dim:
             raise UsageError("--dim requires a program: of a compiled module, set inputs", location=name)
-        functions = tuple(each.removeprefix("@") for each in self.function)
         archives = [
             (scope or "", str(Path(path).resolve())) for scope, path in map(parse_parameters, self.parameters)
         ]
-        return read_bytes(name), ProgramRun(functions, tuple(map(parse_input, self.input)), tuple(archives))
+        given = tuple(map(parse_input, self.input))
+        return read_bytes(name), ProgramRun(self.functions, given, tuple(archives))
 
 
 NO_FLAGS, INPUTS = CompilerFlags(), InputFlags()

@@ -134,7 +134,8 @@ def run(arguments: Sequence[str]) -> int:
             arguments = _paths_after(_renamed(arguments))
             with own_temporary_folder(), of_one_command(arguments):
                 first = arguments[0] if arguments else ""
-                if first != "doctor" and not (other_release() and _takes_other_releases(first)):
+                command = commands().get(first) if other_release() else None
+                if first != "doctor" and not (command is not None and command.other_releases):
                     check_release()
                 # Status and messages are decided here, not by the framework.
                 with _held_back():
@@ -157,11 +158,6 @@ def _held_back() -> Generator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _takes_other_releases(name: str) -> bool:
-    command = commands().get(name)
-    return command is not None and command.other_releases
 
 
 def _failed(error: BaseException, arguments: Sequence[str]) -> int:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from cyclopts import Parameter
 
-from iree_tuner.cli.inputs import INPUTS, NO_FLAGS, CompiledName, InputFlags, opened
+from iree_tuner.cli.inputs import INPUTS, NO_FLAGS, CompiledName, InputFlags
 from iree_tuner.cli.output import Json, answers_to, one_line, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.cli.tuned import AS_IT_IS, TunedFlags
@@ -93,23 +93,21 @@ def run(
     compare
         Reference for the results with a spec. default: the program without it. none: do not compare.
     """
-    target, built = on.target(compiling), inputs.compiled(program, tuned=tuned.given)
-    if built is not None:
-        with started(target, outputs) as (lab, folder):
-            ran = run_program(built[0], folder, on.device, lab.measurer.workers, built[1])
-        report_results(ran, outputs)
-        return 0
-    source = inputs.sized(opened(program))
-    request = inputs.request(source, compiling.flags)
+    target = on.target(compiling)
+    source, request = inputs.read(program, compiling.flags, tuned=tuned.given)
     with started(target, outputs) as (lab, folder):
-        with tuned.applied(source, target) as version:
-            vmfb = compile_program(*version, lab.compilers).data
-        default, depth = b"", ErrorDepth()
-        if tuned.given and compare == "default":
-            default, depth = compile_program(source, target, lab.compilers).data, depth_of(source, lab)
+        default, depth, widened = b"", ErrorDepth(), None
+        if isinstance(source, bytes):
+            vmfb = source
+        else:
+            with tuned.applied(source, target) as version:
+                vmfb = compile_program(*version, lab.compilers).data
+            if tuned.given and compare == "default":
+                default, depth = compile_program(source, target, lab.compilers).data, depth_of(source, lab)
+                widened = partial(widened_of, source, lab)
         ran = run_program(
             vmfb, folder, on.device, lab.measurer.workers, request, default=default, depth=depth,
-            widened=partial(widened_of, source, lab),
+            widened=widened,
         )  # fmt: skip
     report_results(ran, outputs)
     report_checks(ran, as_json=outputs.as_json)

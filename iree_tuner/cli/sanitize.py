@@ -10,9 +10,9 @@ from cyclopts import Parameter
 
 from iree_tuner.cli.inputs import INPUTS, NO_FLAGS, InputFlags, ProgramName, opened
 from iree_tuner.cli.output import Json, answers_to, counted, people, print_json
+from iree_tuner.cli.run import DEVICE, RunDevice
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.cli.tuned import TunedFlags
-from iree_tuner.targets import DEFAULT_DEVICE, target_for_device
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.options import CompilerFlags
 from iree_tuner.tuning.sanitize import CUDA_TOOLS, sanitize
@@ -24,8 +24,7 @@ def sanitize_(
     *,
     spec: Path | None = None,
     kernels: Path | None = None,
-    device: str = DEFAULT_DEVICE,
-    chip: str = "host",
+    on: RunDevice = DEVICE,
     tool: Annotated[tuple[str, ...], Parameter(negative="")] = CUDA_TOOLS,
     compiling: CompilerFlags = NO_FLAGS,
     inputs: InputFlags = INPUTS,
@@ -44,17 +43,13 @@ def sanitize_(
         Apply this spec, written by `iree-tuner tune`. Default: no spec.
     kernels
         Use the external kernels of this spec, written by `iree-tuner kernel` or `tune --kernels`.
-    device
-        Run on this device: local-task, cuda://0.
-    chip
-        Compile for this chip: host, or a GPU's architecture. Options follow a +: host+data-tiling.
     tool
         Tool of compute-sanitizer, for CUDA: memcheck, racecheck, initcheck, synccheck. Repeat it for several
         runs.
     as_json
         Print JSON, one object per line: the findings, then a summary.
     """
-    source, target = inputs.sized(opened(program)), compiling.on(target_for_device(device, chip))
+    source, target = inputs.sized(opened(program)), on.target(compiling)
     request = inputs.request(source, compiling.flags)
     with (
         TunedFlags(spec=spec, kernels=kernels).applied(source, target) as (tuned, target),

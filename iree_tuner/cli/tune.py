@@ -6,7 +6,7 @@ import shlex
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -123,11 +123,15 @@ def tune(
         options = replace(options, budget_s=options.budget_s - (time.monotonic() - start), profile=profile)
     plan = replace(options, try_flags=False, compiled=vmfb is not None)  # flags are among the sources
     earlier = _earlier(plan, path, kernel_spec or _kernels_beside(path))
-    shown = Progress(people), _nothing_told(as_json=outputs.as_json), _starting_with(earlier, plan)
-    with shown[0] as progress, shown[1], shown[2] as plan:
-        result = tune_program(source, plan, run=run, sources=sources, observer=progress, earlier=earlier)
+    try:
+        with Progress(people) as progress, _starting_with(earlier, plan) as plan:
+            result = tune_program(source, plan, run=run, sources=sources, observer=progress, earlier=earlier)
+    except NothingToTuneError as error:
+        if outputs.as_json:
+            print_json(nothing_to_json(error))
+        raise
     if not result.judged:  # what an earlier run wrote stays
-        return _not_judged(result, as_json=outputs.as_json)
+        return _not_judged(result, outputs)
     stays, others = list[Path](), list[Path]()
     path, kernel_spec = _specs_written(result, path, kernel_spec, earlier, stays)
     if vmfb is not None:
@@ -138,14 +142,7 @@ def tune(
         result.report(use).save(page)
         others.append(page)
     _keep_use(options, result, use)
-    written = None if path in stays else path
-    kernels = None if kernel_spec in stays else kernel_spec
-    for record in result_to_json(result, written, kernels) if outputs.as_json else ():
-        print_json(record)
-    report_result(
-        answers_to(as_json=outputs.as_json), result, path, kernel_spec, stays=stays,
-        written=[each for each in others if each not in stays], verbose=outputs.verbose,
-    )  # fmt: skip
+    _tell(result, outputs, path, kernel_spec, stays, others)
     if result.failure:
         raise TunerError(result.failure)
     return _INTERRUPTED if result.interrupted else 0
@@ -182,17 +179,6 @@ def _starting_with(earlier: EarlierResult | None, options: TuningOptions) -> Gen
         yield options
 
 
-@contextmanager
-def _nothing_told(*, as_json: bool) -> Generator[None]:
-    """Print the program's object if nothing can be tuned."""
-    try:
-        yield
-    except NothingToTuneError as error:
-        if as_json:
-            print_json(nothing_to_json(error))
-        raise
-
-
 def _again(*, no_db: bool) -> str:
     """The command that repeats the run."""
     command, *rest = arguments_of_command() or ("tune",)
@@ -208,11 +194,23 @@ def _keep_use(options: TuningOptions, result: TuningResult, use: Use) -> None:
             store.add_finding(result.run, "use", as_json(use))
 
 
-def _not_judged(result: TuningResult, *, as_json: bool) -> int:
-    """Print why there is no verdict. Returns the exit status."""
-    for record in result_to_json(result, None) if as_json else ():
+def _tell(
+    result: TuningResult, outputs: Outputs, path: Path | None = None, kernels: Path | None = None,
+    stays: Sequence[Path] = (), others: Sequence[Path] = (),
+) -> None:  # fmt: skip
+    """Print the result: its specs, which files of earlier results stay, and the other files."""
+    written = (None if each in stays else each for each in (path, kernels))
+    for record in result_to_json(result, *written) if outputs.as_json else ():
         print_json(record)
-    report_result(answers_to(as_json=as_json), result, None)
+    report_result(
+        answers_to(as_json=outputs.as_json), result, path, kernels, stays=stays,
+        written=[each for each in others if each not in stays], verbose=outputs.verbose,
+    )  # fmt: skip
+
+
+def _not_judged(result: TuningResult, outputs: Outputs) -> int:
+    """Print why there is no verdict. Returns the exit status."""
+    _tell(result, outputs)
     if result.interrupted:
         people.print("interrupted before anything was compared: no file was written", style="yellow")
         return _INTERRUPTED

@@ -163,13 +163,7 @@ def _marked() -> Iterator[tuple[int, str]]:
 
 
 def _cookie(pid: int) -> str:
-    try:
-        environment = (_PROC / str(pid) / "environ").read_bytes()
-    except OSError:  # another user's, or gone
-        return ""
-    if _MARK not in environment:
-        return ""
-    values = (part[len(_MARK) :] for part in environment.split(b"\0") if part.startswith(_MARK))
+    values = (each[len(_MARK) :] for each in _told(pid, "environ").split(b"\0") if each.startswith(_MARK))
     return next(values, b"").decode(errors="replace")
 
 
@@ -178,12 +172,17 @@ def _started(pid: int) -> str:
 
     QEMU's user mode gives a process another time for itself in `/proc/PID/stat`, but not here.
     """
-    try:
-        stat = (_PROC / str(pid) / "task" / str(pid) / "stat").read_text(errors="replace")
-    except OSError:
-        return "0"
-    state, *fields = stat.rpartition(")")[2].split()
+    stat = _told(pid, "task", str(pid), "stat").decode(errors="replace")
+    state, *fields = stat.rpartition(")")[2].split() or "Z"
     return "0" if state in "ZX" else fields[18]
+
+
+def _told(pid: int, *names: str) -> bytes:
+    """What the system says of a process; empty for one of another user, and for one that is gone."""
+    try:
+        return _PROC.joinpath(str(pid), *names).read_bytes()
+    except OSError:
+        return b""
 
 
 def _namespace(pid: int) -> str:

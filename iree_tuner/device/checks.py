@@ -17,9 +17,6 @@ from iree_tuner.errors import TunerError
 from iree_tuner.targets.runtime import RUNTIME_ERRORS
 
 Array = npt.NDArray[np.generic]
-Found = tuple[Array, str]
-"""A checked value, and why the check fails; empty if it passes."""
-
 _DIALECT = "check."
 
 
@@ -36,22 +33,28 @@ class Checks:
     def module(self) -> rt.VmModule:
         """The module, which a context needs before the program."""
         every = (
-            ("expect_true", "i", Checks._true),
-            ("expect_false", "i", Checks._false),
-            ("expect_all_true", "rr", Checks._all_true),
-            ("expect_eq", "rrr", Checks._equal),
-            ("expect_almost_eq", "rrrff", Checks._almost_equal),
+            ("expect_true", "i", partial(_boolean, wanted=True)),
+            ("expect_false", "i", partial(_boolean, wanted=False)),
+            ("expect_all_true", "rr", _all_true),
+            ("expect_eq", "rrr", _equal),
+            ("expect_almost_eq", "rrrff", _almost_equal),
         )
         functions = ((name, f"0{kinds}_v", partial(Checks.check, how=how)) for name, kinds, how in every)
         return runtime_module("check", self, functions)
 
-    def check(self, *operands: object, how: Callable[..., Found]) -> None:
-        """Evaluate a check. It must not raise: the runtime would print a message of many lines."""
+    def check(self, *operands: object, how: Callable[..., str]) -> None:
+        """Evaluate a check. It must not raise: the runtime would print a message of many lines.
+
+        `how` says why it fails. The first operand is the device, if there are tensors.
+        """
         if self._values is None:
             return
+        tensors = [each for each in operands if isinstance(each, rt.VmRef)][1:]
         try:
-            value, reason = how(self, *operands)
-            self._values.append(value)
+            values = [read_back(self._device, each) for each in tensors]
+            given = [*values, *(each for each in operands if not isinstance(each, rt.VmRef))]
+            self._values.append(values[0] if values else np.asarray(given[0], np.int32))
+            reason = how(*given)
         except (TunerError, *RUNTIME_ERRORS) as error:
             reason = f"the values cannot be read: {error}"
         self.found.append(f"@{self.function}: {reason}" if reason else "")
@@ -65,54 +68,42 @@ class Checks:
         values, self._values = self._values or [], None
         return values
 
-    def _true(self, value: int) -> Found:
-        return np.asarray(value, np.int32), "" if value else "expected true, got 0"
-
-    def _false(self, value: int) -> Found:
-        return np.asarray(value, np.int32), f"expected false, got {value}" if value else ""
-
-    def _all_true(self, _: rt.VmRef, operand: rt.VmRef) -> Found:
-        value = self._read(operand)
-        return value, _first_off(value, np.ones_like(value), value.astype(bool))
-
-    def _equal(self, _: rt.VmRef, left: rt.VmRef, right: rt.VmRef) -> Found:
-        value, wanted = self._read(left), self._read(right)
-        return value, _misfit(value, wanted) or _first_off(value, wanted, _same_bytes(value, wanted))
-
-    def _almost_equal(self, _: rt.VmRef, left: rt.VmRef, right: rt.VmRef, atol: float, rtol: float) -> Found:
-        value, wanted = self._read(left), self._read(right)
-        return value, _misfit(value, wanted) or _first_off(value, wanted, _near(value, wanted, atol, rtol))
-
-    def _read(self, operand: rt.VmRef) -> Array:
-        return read_back(self._device, operand)
-
 
 def is_check(name: str) -> bool:
     """Whether an op of this name is a check."""
     return name.startswith(_DIALECT)
 
 
-def _misfit(value: Array, wanted: Array) -> str:
-    if (value.shape, value.dtype) == (wanted.shape, wanted.dtype):
-        return ""
-    return f"expected {_kind(wanted)}, got {_kind(value)}"
+def _boolean(value: int, *, wanted: bool) -> str:
+    return "" if bool(value) is wanted else f"expected {str(wanted).lower()}, got {value}"
 
 
-def _kind(value: Array) -> str:
-    return "x".join((*map(str, value.shape), value.dtype.name))
+def _all_true(value: Array) -> str:
+    return _first_off(value, np.ones_like(value), value.astype(bool))
 
 
-def _same_bytes(value: Array, wanted: Array) -> npt.NDArray[np.bool_]:
+def _equal(value: Array, wanted: Array) -> str:
+    if misfit := _misfit(value, wanted):
+        return misfit
     own, other = (each.reshape(-1, 1).view(np.uint8) for each in map(np.ascontiguousarray, (value, wanted)))
-    return (own == other).all(-1).reshape(value.shape)
+    return _first_off(value, wanted, (own == other).all(-1).reshape(value.shape))
 
 
-def _near(value: Array, wanted: Array, atol: float, rtol: float) -> npt.NDArray[np.bool_]:
+def _almost_equal(value: Array, wanted: Array, atol: float, rtol: float) -> str:
     """Like the runtime's `iree_math_fuzzy_compare_f64`."""
+    if misfit := _misfit(value, wanted):
+        return misfit
     own, other = value.astype(np.float64), wanted.astype(np.float64)
     with np.errstate(invalid="ignore"):
         close = np.isfinite(other) & (np.abs(own - other) <= atol + rtol * np.abs(other))
-    return (own == other) | (np.isnan(own) & np.isnan(other)) | close
+    return _first_off(value, wanted, (own == other) | (np.isnan(own) & np.isnan(other)) | close)
+
+
+def _misfit(value: Array, wanted: Array) -> str:
+    if (value.shape, value.dtype) == (wanted.shape, wanted.dtype):
+        return ""
+    kinds = ("x".join((*map(str, each.shape), each.dtype.name)) for each in (wanted, value))
+    return "expected {}, got {}".format(*kinds)
 
 
 def _first_off(value: Array, wanted: Array, right: npt.NDArray[np.bool_]) -> str:

@@ -6,15 +6,18 @@ import os
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from iree_tuner.device.hal_device import HalDevice, find_hal_device
-from iree_tuner.device.sensors.amd import AmdSensors, open_amd
+from iree_tuner.device.hal_device import find_hal_device
+from iree_tuner.device.sensors import sensors_of_gpu
 from iree_tuner.device.sensors.cpu import usable
-from iree_tuner.device.sensors.nvidia import NvidiaSensors, open_nvidia
 from iree_tuner.errors import UsageError
 from iree_tuner.program.bindings import Harness
 from iree_tuner.targets import kind_of_device
-from iree_tuner.targets.machine import processor_name
+from iree_tuner.targets.machine import Machine, processor_name
+
+if TYPE_CHECKING:
+    from iree_tuner.targets import Limits
 
 CACHE = "IREE_TUNER_CACHE_BYTES"
 """Environment variable with the host's own share of its last cache, if the system reports something else."""
@@ -25,18 +28,27 @@ _CORE_SHARE = 4 * _MIB  # of EPYC and Xeon 6
 _MOST = 1024 * _MIB
 _ROOT = Path("/")
 
-_GPU_CACHES_MIB = (
-    # NVIDIA: the L2 of the product, from the white papers of Volta, Turing, Ampere (GA100, GA102), Ada,
-    # Hopper and Blackwell (RTX).
-    ("H100", 50), ("H200", 50), ("H800", 50), ("GH200", 50), ("A100", 40), ("A800", 40), ("V100", 6),
-    ("T4", 4), ("L40", 96), ("RTX 6000 Ada", 96), ("L4", 48), ("RTX 5090", 96), ("RTX 4090", 72),
-    ("RTX 4080", 64), ("A10", 6), ("A40", 6), ("RTX 3090", 6), ("RTX A6000", 6),
-    # AMD: the last level, which is the Infinity Cache where there is one; from the white papers of CDNA,
-    # CDNA 2, CDNA 3 and RDNA 3, and from the products' pages.
-    ("MI100", 8), ("MI210", 8), ("MI250", 8), ("MI300", 256), ("MI308", 256), ("MI325", 256), ("MI350", 256),
-    ("MI355", 256), ("7900 XTX", 96), ("7900 XT", 80), ("W7900", 96), ("9070", 64), ("6900 XT", 128),
+_GPUS = (
+    # NVIDIA: of the product, from the white papers of Volta, Turing, Ampere (GA100, GA102), Ada, Hopper and
+    # Blackwell (RTX).
+    ("H100 PCIe", 50, 114, 228), ("GH200", 50, 132, 228), ("H100", 50, 132, 228), ("H200", 50, 132, 228),
+    ("H800", 50, 132, 0), ("A100", 40, 108, 164), ("A800", 40, 108, 0), ("V100", 6, 80, 0), ("T4", 4, 40, 0),
+    ("L40", 96, 142, 0), ("RTX 6000 Ada", 96, 0, 0), ("L4", 48, 58, 0), ("RTX 5090", 96, 0, 0),
+    ("RTX 4090", 72, 128, 0), ("RTX 4080", 64, 0, 0), ("A10", 6, 72, 0), ("A40", 6, 84, 0),
+    ("RTX 3090", 6, 82, 0), ("RTX A6000", 6, 0, 0),
+    # AMD: the last level is the Infinity Cache where there is one; from the white papers of CDNA, CDNA 2,
+    # CDNA 3 and RDNA 3, and from the products' pages.
+    ("MI100", 8, 0, 0), ("MI210", 8, 0, 0), ("MI250", 8, 104, 0), ("MI300X", 256, 304, 0),
+    ("MI300", 256, 0, 0), ("MI308", 256, 80, 0), ("MI325", 256, 304, 0), ("MI350", 256, 0, 0),
+    ("MI355", 256, 0, 0), ("7900 XTX", 96, 0, 0), ("7900 XT", 80, 0, 0), ("W7900", 96, 0, 0),
+    ("9070", 64, 0, 0), ("6900 XT", 128, 0, 0),
 )  # fmt: skip
-"""Last-level caches by a part of the device's name; the first that fits."""
+"""By a part of the device's name, the first that fits: MiB of the last-level cache, multiprocessors, and KiB
+of shared memory that the workgroups of one divide; 0 if not known."""
+
+_WIDE_VECTOR = 64
+_NEAR, _MIDDLE = 32 << 10, 1 << 20  # caches, if the system does not report them
+_GPU_REGISTERS = 65536
 
 
 @dataclass(frozen=True)
@@ -84,8 +96,7 @@ def device_setting(device_uri: str) -> tuple[str, str, int]:
     device = find_hal_device(device_uri)
     if device.on_host and not device.name:
         return processor_name(), "", usable_cores()
-    gpu = None if device.on_host else _gpu(device)
-    name, driver, units = gpu.identity() if gpu else ("", "", 0)
+    name, driver, units = ("", "", 0) if device.on_host else sensors_of_gpu(device).identity()
     reported = " ".join(filter(None, (device.fact("driver"), device.fact("driver_info"))))
     if kind_of_device(device.driver).several_drivers:  # the same GPU has more than one driver for it
         driver = reported or driver
@@ -102,10 +113,10 @@ def last_level_cache(device_uri: str, root: Path = _ROOT) -> int:
     """
     device = find_hal_device(device_uri)
     if device.on_host:
-        return _given_cache() or _cpu_cache(root) or _UNKNOWN_CACHE
-    gpu = _gpu(device)
-    name = (gpu.identity()[0] if gpu else "") or device.name
-    return next((size * _MIB for part, size in _GPU_CACHES_MIB if part in name), _UNKNOWN_CACHE)
+        sizes = _caches(root)  # the highest level, summed over the instances of usable cores
+        return _given_cache() or (sum(sizes[max(sizes)].values()) if sizes else _UNKNOWN_CACHE)
+    name = sensors_of_gpu(device).identity()[0] or device.name
+    return _gpu_named(name)[0] * _MIB or _UNKNOWN_CACHE
 
 
 def own_cache(device_uri: str, root: Path = _ROOT) -> int:
@@ -143,8 +154,7 @@ def memory_bytes(device_uri: str) -> int | None:
     device = find_hal_device(device_uri)
     if device.on_host:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    gpu = _gpu(device)
-    return gpu.memory_bytes() if gpu else None
+    return sensors_of_gpu(device).memory_bytes()
 
 
 def usable_cores() -> int:
@@ -158,16 +168,6 @@ def _limits(device_uri: str) -> tuple[int, int, int]:
     memory = memory_bytes(device_uri)
     most = _MOST if memory is None else min(_MOST, memory // 4)
     return most, 2 * own_cache(device_uri), 2 * last_level_cache(device_uri)
-
-
-def _gpu(device: HalDevice) -> NvidiaSensors | AmdSensors | None:
-    return open_nvidia(device.uuid) or open_amd(device.uuid)
-
-
-def _cpu_cache(root: Path) -> int:
-    """Bytes of the highest level of cache, summed over the instances of usable cores."""
-    sizes = _caches(root)
-    return sum(sizes[max(sizes)].values()) if sizes else 0
 
 
 def _caches(root: Path) -> dict[int, dict[str, int]]:
@@ -197,3 +197,27 @@ def _nvidia_driver(root: Path) -> str:
     except (OSError, IndexError):
         return ""
     return next((word for word in words if word[:1].isdigit() and "." in word), "")
+
+
+def machine_of(facts: DeviceFacts, limits: Limits) -> Machine:
+    """A device as a machine, by what its driver, its system and its maker say of it.
+
+    `limits` are the limits of the code that it runs.
+    """
+    from iree_tuner.targets import CpuLimits  # it loads the compiler, which measuring does without
+
+    if isinstance(limits, CpuLimits):
+        wide = limits.native_vector_bytes >= _WIDE_VECTOR
+        return Machine(
+            "cpu", facts.name, facts.cores, limits.native_vector_bytes, 32 if wide else 16,
+            facts.near_bytes or _NEAR, facts.middle_bytes or _MIDDLE, facts.last_level_bytes,
+        )  # fmt: skip
+    _, units, shared = _gpu_named(facts.name)
+    return Machine(
+        "gpu", facts.name, facts.units or units, limits.max_load_bits // 8, _GPU_REGISTERS,
+        (shared << 10) or 2 * limits.shared_memory_bytes, 0, facts.last_level_bytes,
+    )  # fmt: skip
+
+
+def _gpu_named(name: str) -> list[int]:
+    return next((numbers for part, *numbers in _GPUS if part in name), [0, 0, 0])

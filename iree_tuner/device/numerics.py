@@ -202,7 +202,7 @@ def compare(
     index = np.unravel_index(place, allowed.shape)
     times = f" ({worst:.3g} times)" if math.isfinite(worst) else ""
     text = (
-        f"at {_position(index)}: got {float(a[place]):.9g}, expected {float(b[place]):.9g}, "
+        f"at {list(map(int, index))}: got {float(a[place]):.9g}, expected {float(b[place]):.9g}, "
         f"tolerance {most[place]:.3g}{times}; {count} of {a.size} differ"
     )
     return Agreement(False, worst, text)
@@ -366,7 +366,7 @@ def _integers(got: Array, expected: Array) -> Agreement:
     if not len(wrong):
         return Agreement(True, 0.0)
     index = tuple(wrong[0])
-    text = f"at {_position(index)}: got {got[index]}, expected {expected[index]}, tolerance 0"
+    text = f"at {list(map(int, index))}: got {got[index]}, expected {expected[index]}, tolerance 0"
     return Agreement(False, math.inf, f"{text}; {len(wrong)} of {got.size} differ")
 
 
@@ -390,10 +390,6 @@ def same_bytes(a: Array, b: Array) -> bool:
 
 def _bytes(values: Array) -> npt.NDArray[np.uint8]:
     return np.ascontiguousarray(values).reshape(-1).view(np.uint8)
-
-
-def _position(index: tuple[np.intp, ...]) -> str:
-    return f"[{', '.join(str(int(i)) for i in index)}]"
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 Outcome = Literal[
     "ok",
@@ -42,33 +42,3 @@ class Readings:
 
 
 UNKNOWN = Readings()
-
-
-class Sensors(Protocol):
-    """Observes one device while it is measured. Made in the measuring worker; must not raise."""
-
-    def start(self) -> None:
-        """Begin a measurement, and forget earlier readings."""
-
-    def disturbed(self) -> bool:
-        """Whether the device throttled or changed its clock since `start` or the last call."""
-        ...
-
-    def readings(self) -> Readings:
-        """Readings since `start`."""
-        ...
-
-
-class NoSensors:
-    """For devices that report nothing."""
-
-    source = "none"
-    tells_throttling = False
-
-    def start(self) -> None: ...
-
-    def disturbed(self) -> bool:
-        return False
-
-    def readings(self) -> Readings:
-        return UNKNOWN

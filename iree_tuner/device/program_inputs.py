@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from iree_tuner.device.array_file import header_of, read_array
 from iree_tuner.device.data import PERIOD, Kind, dtype_of, integers, kind_of, random_values
+from iree_tuner.device.memory import Recent
 from iree_tuner.device.program_run import ArchiveMember, Filled, InputValue, ProgramRun
 from iree_tuner.errors import TunerError, did_you_mean
 from iree_tuner.ops.element_type import ElementType
@@ -33,7 +33,7 @@ _SIZES = {"positive": 0.55, "signed": 0.5, "outliers": 1.5}
 
 Array = npt.NDArray[np.generic]
 
-_kept: OrderedDict[Hashable, Sequence[Array | float | int]] = OrderedDict()
+_kept: Recent[Hashable, Sequence[Array | float | int]] = Recent()
 
 
 @dataclass(frozen=True)
@@ -247,20 +247,18 @@ def values_of(arguments: tuple[Argument, ...], seed: tuple[int, int]) -> Sequenc
     Versions of a program use the same ones, which take longer to generate than to run. `seed` is that of the
     values, and the function's number in the program.
     """
-    key = arguments, seed
-    if key in _kept:
-        _kept.move_to_end(key)
-        return _kept[key]
-    rng = np.random.default_rng(seed if seed[1] else seed[0])
-    found = [each.value(seed[0], rng) for each in arguments]
-    if not any(isinstance(each.given, str | ArchiveMember) for each in arguments):  # a file may change
-        _kept[key] = found
-        arrays = (each for values in _kept.values() for each in values if isinstance(each, np.ndarray))
-        held = sum(each.nbytes for each in arrays)
-        while len(_kept) > 1 and held > _MOST_KEPT:
-            _, dropped = _kept.popitem(last=False)
-            held -= sum(each.nbytes for each in dropped if isinstance(each, np.ndarray))
-    return found
+
+    def make() -> Sequence[Array | float | int]:
+        rng = np.random.default_rng(seed if seed[1] else seed[0])
+        return [each.value(seed[0], rng) for each in arguments]
+
+    if any(isinstance(each.given, str | ArchiveMember) for each in arguments):  # a file may change
+        return make()
+    kinds = ((each.shape, dtype_of(each.taken.element_type)) for each in arguments)
+    sizes = (
+        math.prod(map(int, filter(None, shape or ()))) * dtype.itemsize for shape, dtype in kinds if dtype
+    )
+    return _kept.get((arguments, seed), sum(sizes), _MOST_KEPT, make)
 
 
 def _check_type(

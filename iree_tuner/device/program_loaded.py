@@ -266,36 +266,26 @@ class LoadedProgram:
                     self.known.unwritten = f"result {number} depends on uninitialized memory: {where}"
                     return
 
-    def run(self) -> None:
-        """One invocation: each function once."""
-        for each in self._functions:
-            self._begin(each)
-            if each.signature.fenced:
-                self._wait()
+    def batch(self, count: int, *, in_flight: bool = False) -> float:
+        """Seconds of a number of invocations, each function once.
 
-    def batch(self, count: int) -> float:
-        """Seconds of a number of invocations."""
+        The host waits for each function with fences or, with `in_flight`, for the last one only: on the
+        device each waits for the one before it.
+        """
         start = time.perf_counter()
         for _ in range(count):
-            self.run()
+            for each in self._functions:
+                self._begin(each)
+                if each.signature.fenced and not in_flight:
+                    self._wait()
+        if in_flight:
+            self._wait()
         return time.perf_counter() - start
 
     @property
     def in_turn(self) -> bool:
         """Whether calls can be in flight without memory for each: it is given, and they have fences."""
         return all(each.memory and each.signature.fenced for each in self._functions)
-
-    def in_flight(self, count: int) -> float:
-        """Seconds of a number of invocations of functions with fences; the host waits for the last one only.
-
-        Each waits on the device for the one before it. Without fences this is `batch`.
-        """
-        start = time.perf_counter()
-        for _ in range(count):
-            for each in self._functions:
-                self._begin(each)
-        self._wait()
-        return time.perf_counter() - start
 
     def count_for(self, batch_s: float) -> int:
         """The number of invocations that take `batch_s` seconds; measured once."""

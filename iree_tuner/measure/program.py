@@ -276,8 +276,8 @@ class ProgramBench:
     ) -> None:  # fmt: skip
         """Time the correct remaining versions of a group; repeated without one that fails."""
         known = {index for index in group if found[index].comparison is not None}
-        if rival in known and not _loses(found[rival]):  # it takes turns with each group
-            known.remove(rival)
+        if rival in known and (own := found[rival].comparison) and own.verdict != "lose":
+            known.remove(rival)  # it takes turns with each group
         group = [index for index in group if index not in known]
         while alive := [index for index in group if found[index].ok]:
             turns = [[here[0], *(here[index + 1] for index in alive)] for here in paths]
@@ -414,10 +414,6 @@ def _groups(count: int, rival: int | None) -> list[list[int]]:
     others = [index for index in range(count) if index != rival]
     size = _TOGETHER - len(always)
     return [[*others[first : first + size], *always] for first in range(0, max(len(others), 1), size)]
-
-
-def _loses(found: ProgramComparison) -> bool:
-    return found.comparison is not None and found.comparison.verdict == "lose"
 
 
 def run_program(

@@ -291,8 +291,7 @@ class _Invocations:
 
     def batch(self) -> float:
         self._mark(self._index)
-        timed = self._program.in_flight if self._program.in_turn else self._program.batch
-        return timed(self._count) / self._count * 1e6
+        return self._program.batch(self._count, in_flight=self._program.in_turn) / self._count * 1e6
 
 
 def _program(table: Table, index: int) -> LoadedProgram:

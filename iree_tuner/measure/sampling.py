@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Protocol
 
-from iree_tuner.device.outcome import Sensors
+from iree_tuner.device.sensors import Sensors
 
 _SAMPLES_TO_REJECT = 2
 _LONG_US = 5e5

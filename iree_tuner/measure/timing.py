@@ -22,8 +22,8 @@ from iree_tuner.device.data import forget_values
 from iree_tuner.device.device_facts import copies_for, memory_bytes
 from iree_tuner.device.memory import Arena, LoadedDispatch, Memory, Recent
 from iree_tuner.device.numerics import Agreement
-from iree_tuner.device.outcome import UNKNOWN, Outcome, Readings, Sensors
-from iree_tuner.device.sensors import sensors_for
+from iree_tuner.device.outcome import UNKNOWN, Outcome, Readings
+from iree_tuner.device.sensors import Sensors, sensors_for
 from iree_tuner.measure.sampling import Batches, ScreenPlan, call_cost, interleave, screen
 from iree_tuner.program.bindings import Harness
 from iree_tuner.targets import on_host

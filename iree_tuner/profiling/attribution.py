@@ -17,7 +17,7 @@ from iree_tuner.ops.workload import Workload
 from iree_tuner.profiling.hal_events import BETWEEN, Times
 from iree_tuner.profiling.profile import Kind, ProfileRow
 from iree_tuner.profiling.roofline import Roofline
-from iree_tuner.program.bindings import Harness, TensorSlice
+from iree_tuner.program.bindings import Harness
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.search.cost.terms import operands_of
 
@@ -50,7 +50,9 @@ def work_of(dispatch: Dispatch) -> Work:
     if dispatch.harness is not None:
         read, written = _moved(dispatch.harness, workload)
     elif workload is not None:
-        read, written = _operand_bytes(workload)
+        whole = np.array([workload.loops], dtype=np.float64)
+        sizes = [float(operand.bytes(whole)[0]) for operand in operands_of(workload)]
+        read, written = sum(sizes[:-1]), sum(sizes[-1:])
     return Work(flops, read, written, kind.name if kind else "")
 
 
@@ -69,26 +71,15 @@ def _moved(harness: Harness, workload: Workload | None) -> tuple[float, float]:
     A gather may use a small part of its input: no more elements count than the root op has iterations.
     """
     read = written = 0.0
-    most = math.prod(workload.loops) if workload and not workload.dynamic else None
+    most = math.prod(workload.loops) if workload and not workload.dynamic else math.inf
     for binding in harness.bindings:
         if not binding.tensors:
             read += binding.length
         for tensor in binding.tensors:
-            size = _tensor_bytes(tensor, most)
+            size = min(math.prod(tensor.shape), most) * ElementType.named(tensor.element_type).bits / 8
             read += size if tensor.access != "write" else 0.0
             written += size if tensor.access != "read" else 0.0
     return read, written
-
-
-def _tensor_bytes(tensor: TensorSlice, most: int | None) -> float:
-    count = math.prod(tensor.shape)
-    return (count if most is None else min(count, most)) * ElementType.named(tensor.element_type).bits / 8
-
-
-def _operand_bytes(workload: Workload) -> tuple[float, float]:
-    tiles = np.array([workload.loops], dtype=np.float64)
-    sizes = [float(operand.bytes(tiles)[0]) for operand in operands_of(workload)]
-    return sum(sizes[:-1]), sizes[-1] if sizes else 0.0
 
 
 _MEMORY = ("(alloca)", "(dealloca)")

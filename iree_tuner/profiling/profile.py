@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
-
-import msgspec
+from dataclasses import asdict, dataclass
+from typing import Literal
 
 from iree_tuner.profiling import roofline as rooflines
 from iree_tuner.profiling.roofline import Roofline
@@ -122,12 +119,3 @@ def to_json(profile: Profile) -> dict[str, object]:
         "roofline": None if profile.roofline is None else rooflines.to_json(profile.roofline),
         "conditions": dict(profile.conditions), "notes": list(profile.notes),
     }  # fmt: skip
-
-
-def from_json(data: Mapping[str, Any]) -> Profile:
-    """The inverse of `to_json`. Raises KeyError, TypeError or ValueError for other data."""
-    if data["format"] != FORMAT:
-        raise ValueError(f"unsupported format {data['format']!r} of a profile: this version reads {FORMAT}")
-    roofline = None if data["roofline"] is None else rooflines.from_json(data["roofline"])
-    found = msgspec.convert({**data, **rooflines.pairs(data, "conditions"), "roofline": None}, Profile)
-    return replace(found, roofline=roofline)

@@ -124,12 +124,10 @@ def to_json(roofline: Roofline) -> dict[str, object]:
 
 def from_json(data: Mapping[str, object]) -> Roofline:
     """The inverse of `to_json`. Raises TypeError or ValueError for other data."""
-    return msgspec.convert({**data, **pairs(data, "flops_per_s", "conditions")}, Roofline)
-
-
-def pairs(data: Mapping[str, object], *names: str) -> dict[str, object]:
-    """Objects of JSON as pairs of names and values."""
-    return {name: list(msgspec.convert(data.get(name, {}), dict[str, object]).items()) for name in names}
+    objects = msgspec.convert(data, dict[str, object])
+    for name in ("flops_per_s", "conditions"):
+        objects[name] = list(msgspec.convert(data.get(name, {}), dict[str, object]).items())
+    return msgspec.convert(objects, Roofline)
 
 
 # Rooflines of GPUs, from `datasheets.json`, which says where each number comes from.

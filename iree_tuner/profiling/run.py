@@ -62,14 +62,6 @@ _TOOL_TIMEOUT_S = 300.0
 
 
 @dataclass(frozen=True)
-class ProfilePlan:
-    """How much is measured."""
-
-    rounds: int = 6  # turns of whole invocations and profiled ones
-    profiled: bool = True  # whether to profile; only devices on the host can
-
-
-@dataclass(frozen=True)
 class MeasuredProgram:
     """A program's times."""
 
@@ -79,26 +71,25 @@ class MeasuredProgram:
     problem: str = ""  # why there is no profile; empty when there is one
 
 
-@dataclass(frozen=True)
-class _Call:
-    """A function of the VM module, by its name there, with its arguments."""
-
-    name: str
-    values: tuple[tuple[Taken, Array | float | int], ...]
+_Call = tuple[str, Sequence[tuple[Taken, Array | float | int]]]
+"""A function of the VM module, by its name there, and its arguments."""
 
 
-def measure_here(path: str, device: str, run: ProgramRun, plan: ProfilePlan) -> MeasuredProgram:
-    """Time a program, the VM module at `path`, and profile it. Raises TunerError if it does not run."""
+def measure_here(path: str, device: str, run: ProgramRun, rounds: int, profiled: bool) -> MeasuredProgram:
+    """Time a program, the VM module at `path`, in turns with its profile if it is to be `profiled`.
+
+    Only devices on the host can profile. Raises TunerError if it does not run.
+    """
     loaded = LoadedProgram(path, device, run)
     try:
         first_s = min(loaded.batch(1) for _ in range(1 + _WARM_UP))
         count = max(_FEWEST, min(_MOST, int(_ROUND_S / max(first_s, 1e-6))))
         samples: list[float] = []
         with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
-            tool = _Tool(path, device, run, Path(folder), _calls(loaded, run)) if plan.profiled else None
+            tool = _Tool(path, device, run, Path(folder), _calls(loaded, run)) if profiled else None
             found: list[list[Times]] = []
             problem = ""
-            for _ in range(plan.rounds):
+            for _ in range(rounds):
                 samples += (loaded.batch(1) * 1e6 for _ in range(count))
                 if tool is not None and not problem:
                     problem = tool.profile(count, found)
@@ -106,9 +97,8 @@ def measure_here(path: str, device: str, run: ProgramRun, plan: ProfilePlan) -> 
     except RUNTIME_ERRORS as error:
         raise TunerError(f"the program does not run: {first_line(error)}") from None
     names = tuple(each.name for each in loaded._functions)  # pyright: ignore[reportPrivateUsage]
-    if problem or not plan.profiled:
-        return MeasuredProgram(names, tuple(samples), problem=problem)
-    return MeasuredProgram(names, tuple(samples), tuple(map(tuple, found)))
+    invocations = () if problem else tuple(map(tuple, found))
+    return MeasuredProgram(names, tuple(samples), invocations, problem)
 
 
 def _calls(loaded: LoadedProgram, run: ProgramRun) -> list[_Call]:
@@ -118,7 +108,7 @@ def _calls(loaded: LoadedProgram, run: ProgramRun) -> list[_Call]:
     for each in loaded._functions:  # pyright: ignore[reportPrivateUsage]
         arguments = arguments_of(run, each.name, each.taken, each.given)
         values = tuple((one.taken, one.value(0, rng)) for one in arguments)
-        calls.append(_Call(each.signature.function.name, values))
+        calls.append((each.signature.function.name, values))
     return calls
 
 
@@ -128,7 +118,7 @@ class _Tool:
     def __init__(self, path: str, device: str, run: ProgramRun, folder: Path, calls: Sequence[_Call]) -> None:
         self._folder = folder
         self._common = [f"--module={path}", f"--device={device}", *_parameters(run, folder)]
-        self._calls = [(call.name, _inputs(call, folder / f"inputs_{i}")) for i, call in enumerate(calls)]
+        self._calls = [(name, _inputs(own, folder / f"inputs_{i}")) for i, (name, own) in enumerate(calls)]
 
     def profile(self, count: int, found: list[list[Times]]) -> str:
         """Add `count` profiled invocations of each function to `found`. Returns why not, if that fails."""
@@ -184,11 +174,11 @@ def _run(tool: str, *arguments: str) -> bytes | str:
     return done.stdout
 
 
-def _inputs(call: _Call, folder: Path) -> list[str]:
+def _inputs(values: Sequence[tuple[Taken, Array | float | int]], folder: Path) -> list[str]:
     """Flags for arguments, whose values are written to files."""
     folder.mkdir()
     flags: list[str] = []
-    for number, (taken, value) in enumerate(call.values):
+    for number, (taken, value) in enumerate(values):
         if isinstance(value, np.ndarray):
             file = folder / f"{number}.bin"
             file.write_bytes(np.ascontiguousarray(value).tobytes())
@@ -300,7 +290,7 @@ def profile_program(
         if not dispatches:
             raise TunerError("the program has no dispatches", location=program.name)
         vmfb = compile_program(program, target, tools.compilers).data if vmfb is None else vmfb
-        measured = _measure(program, vmfb, tools, run, ProfilePlan(rounds, profiled))
+        measured = _measure(program, vmfb, tools, run, rounds, profiled)
         if method == "hal" and measured.problem:
             raise TunerError(f"no profile: {measured.problem}", location=program.name)
         if profiled and not measured.problem:
@@ -343,15 +333,15 @@ def _own_tools(target: Target, stack: ExitStack) -> Tools:
 
 
 def _measure(
-    program: Program, vmfb: bytes, tools: Tools, run: ProgramRun, plan: ProfilePlan
+    program: Program, vmfb: bytes, tools: Tools, run: ProgramRun, rounds: int, profiled: bool
 ) -> MeasuredProgram:
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
         path = Path(folder) / "program.vmfb"
         path.write_bytes(vmfb)
         workers = tools.measurer.workers
         try:
-            device = tools.measurer.device
-            return workers.call(measure_here, SentPath(path), device, run, plan, timeout_s=_TIMEOUT_S)
+            device, asked = tools.measurer.device, (run, rounds, profiled)
+            return workers.call(measure_here, SentPath(path), device, *asked, timeout_s=_TIMEOUT_S)
         except WorkerError:
             raise
         except TunerError as error:

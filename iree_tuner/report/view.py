@@ -43,7 +43,6 @@ from iree_tuner.store.trial import Setting, Trial
 _FINE = ("ok", "too_slow")
 _LONGEST_MESSAGE = 2000
 _ANY_SCORE = 1e-9, 1e9  # no clock gave what lies beyond, and no axis holds it
-_PLAIN = "f32"
 _USUAL = "llvm-cpu:host"
 
 _OF_RUN = "SELECT study_id FROM trials WHERE run_id = ? UNION SELECT study_id FROM verdicts WHERE run_id = ?"
@@ -293,7 +292,13 @@ def _tried(store: Store, run: ReportedRun) -> list[Tried]:
     }
     found: list[Tried] = []
     for study in numbers:
-        key, judged = key_of(store, study), _last_verdict(store, study, run)
+        key = key_of(store, study)
+        verdicts = store.read(
+            "SELECT comparison FROM verdicts WHERE study_id = ? AND run_id = ? AND assignment IS NOT NULL "
+            "ORDER BY at, uid",
+            (study, run.number),
+        )
+        judged = comparison_from_json(json.loads(verdicts[-1]["comparison"])) if verdicts else None
         end = math.inf if run.ended is None else run.ended
         trials = [trial for trial in store.trials(study).values() if trial.at <= end]
         found.append(Tried(
@@ -301,15 +306,6 @@ def _tried(store: Store, run: ReportedRun) -> list[Tried]:
             judged, max(0, len(trials) - own.get(study, 0)), key.setting, key.kernel,
         ))  # fmt: skip
     return found
-
-
-def _last_verdict(store: Store, study: int, run: ReportedRun) -> Comparison | None:
-    rows = store.read(
-        "SELECT comparison FROM verdicts WHERE study_id = ? AND run_id = ? AND assignment IS NOT NULL "
-        "ORDER BY at, uid",
-        (study, run.number),
-    )
-    return comparison_from_json(json.loads(rows[-1]["comparison"])) if rows else None
 
 
 def _workloads(

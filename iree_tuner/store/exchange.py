@@ -5,23 +5,30 @@ Findings are about whole runs, and are exported only if all studies are. Studies
 their key, the others by names that were drawn at random when they were made, so that what is there already
 is passed over.
 
-Trials as rows of a table, for spreadsheets and data frames: one a trial, a column for each knob.
+Files of records are JSON Lines, without loss. Other files are Kernel Tuner's T4, and rows of a table, for
+spreadsheets and data frames: one a trial, a column for each knob.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import secrets
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import cast
+from pathlib import Path
+from typing import TextIO, cast
 
 from iree_tuner.device.outcome import Outcome
-from iree_tuner.store.causes import stored_json, undamaged
+from iree_tuner.store.causes import StoreError, stored_json, undamaged
 from iree_tuner.store.queries import key_of
 from iree_tuner.store.record import body_of, body_text
+from iree_tuner.store.recordings import from_recording
 from iree_tuner.store.rows import (
+    Record,
     assignment_of,
     assignment_text,
     comparison_from_json,
@@ -34,9 +41,7 @@ from iree_tuner.store.rows import (
     trial_to_json,
 )
 from iree_tuner.store.store import NEWEST_LAST, Store, insert, insert_study, insert_trial
-from iree_tuner.store.trial import Trial, from_json
-
-Record = Mapping[str, object]
+from iree_tuner.store.trial import StudyKey, Trial, from_json, to_json
 
 
 @dataclass
@@ -240,3 +245,121 @@ def csv_rows(store: Store, studies: Sequence[int]) -> Iterator[Sequence[object]]
                 *(each.assignment.get(name) for name in knobs),
                 each.compile_s, each.measure_s, each.worst, each.message,
             )  # fmt: skip
+
+
+FORM = 1
+"""Version of the lossless form, in the first line of each file."""
+
+_HEADER = "iree_tuner_trials"
+
+
+def write_lines(stream: TextIO, found: Iterable[Record]) -> int:
+    """Write records in the lossless form. Returns the number of trials."""
+    count = 0
+    stream.write(json.dumps({_HEADER: FORM}) + "\n")
+    for record in found:
+        stream.write(json.dumps(record, allow_nan=False) + "\n")
+        count += record["kind"] == "trial"
+    return count
+
+
+def write_rescue(path: str | Path, rows: Sequence[tuple[StudyKey, Trial]]) -> None:
+    """Write trials that could not be stored to a file for `iree-tuner db import`. Raises StoreError."""
+    try:
+        with Path(path).open("w", encoding="utf-8") as stream:
+            write_lines(stream, _rescued(rows))
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as error:
+        raise StoreError(f"cannot write: {error.strerror}", location=str(path)) from None
+
+
+def import_file(store: Store, path: Path) -> Added:
+    """Add the contents of a file, all or nothing: the lossless form, or a recording.
+
+    Raises StoreError if the file cannot be read, or a line is malformed; the location names the line.
+    """
+    lines = _Lines(path)
+    try:
+        objects = lines.objects()
+        first = next(objects, None)
+        if first is None:
+            raise ValueError("the file is empty")
+        if first.get(_HEADER) == FORM:
+            return load(store, objects)
+        if "recording" in first:
+            return load(store, lines.recorded(first, objects))
+        raise ValueError("the file has neither trials of iree-tuner nor a recording, in a supported version")
+    except OSError as error:
+        raise StoreError(f"cannot read: {error.strerror}", location=str(path)) from None
+    except UnicodeDecodeError:
+        raise StoreError("not a text file", location=str(path)) from None
+    except json.JSONDecodeError as error:
+        if lines.at == 1 and _is_t4(path):
+            what, hint = "a T4 file does not identify the workload", "export without --format t4"
+            raise StoreError(what, location=str(path), hint=hint) from None
+        raise StoreError(f"not JSON: {error.msg}", location=f"{path}:{lines.at}") from None
+    except KeyError as error:
+        raise StoreError(f"{error.args[0]} is missing", location=f"{path}:{lines.at}") from None
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise StoreError(str(error), location=f"{path}:{lines.at}") from None
+
+
+def _is_t4(path: Path) -> bool:
+    """Whether it is output of `exchange.to_t4`, one object of many lines."""
+    try:
+        found: object = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and "schema_version" in found and "results" in found
+
+
+@dataclass
+class _Lines:
+    """The lines of a file; `at` is the number of the last one that was taken."""
+
+    path: Path
+    at: int = 1
+
+    def objects(self) -> Iterator[dict[str, object]]:
+        """The objects in them."""
+        with self.path.open(encoding="utf-8") as stream:
+            for self.at, line in enumerate(stream, start=1):
+                if not line.strip():
+                    continue
+                try:
+                    data: object = json.loads(line)
+                except RecursionError:
+                    raise ValueError("the JSON is nested too deep") from None
+                if not isinstance(data, dict):
+                    raise TypeError("not a JSON object")
+                yield cast("dict[str, object]", data)
+
+    def recorded(self, header: dict[str, object], objects: Iterable[dict[str, object]]) -> Iterator[Record]:
+        """Records of a recording, of which the header was taken."""
+        default_us, found = 0.0, list[tuple[int, dict[str, object]]]()
+        for line in objects:  # the default may stand anywhere
+            found.append((self.at, line))
+            if line["pipeline"] is None:
+                default_us = number(line["min_us"])
+
+        def again() -> Iterator[dict[str, object]]:
+            for self.at, line in found:
+                yield line
+
+        self.at = 1  # until a line is taken, it is the header that may be wrong
+        yield from from_recording(header, again(), default_us)
+
+
+def _rescued(rows: Sequence[tuple[StudyKey, Trial]]) -> Iterator[Record]:
+    run = secrets.token_hex(8)
+    for digest, key in {key.digest: key for key, _ in rows}.items():
+        yield {"kind": "study", "study": digest, "key": to_json(key)}
+    now = time.time()
+    yield {
+        "kind": "run", "run": run, "program": "rescued", "options": {}, "started": now, "ended": now,
+        "state": "failed",
+    }  # fmt: skip
+    for key, trial in rows:
+        uid = secrets.token_hex(8)
+        yield {"kind": "trial", "uid": uid, "study": key.digest, "run": run, "trial": trial_to_json(trial)}

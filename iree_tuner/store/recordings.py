@@ -19,8 +19,7 @@ from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.joint import named, unnamed
-from iree_tuner.store.exchange import Record
-from iree_tuner.store.rows import OUTCOMES, assignment_of, number, optional, trial_to_json
+from iree_tuner.store.rows import OUTCOMES, Record, assignment_of, number, optional, trial_to_json
 from iree_tuner.store.trial import Setting, StudyKey, Trial, from_json, to_json
 from iree_tuner.targets import machine as machines
 from iree_tuner.targets.machine import Machine

@@ -17,6 +17,9 @@ from iree_tuner.space.configuration import Assignment
 from iree_tuner.store.causes import stored_json
 from iree_tuner.store.trial import Trial
 
+Record = Mapping[str, object]
+"""One line of a file: an object of JSON."""
+
 COLUMNS = (
     "workload", "assignment", "outcome", "samples", "baseline_us", "message", "digest", "compile_s",
     "measure_s", "device", "worst", "readings", "at", "reproducer",

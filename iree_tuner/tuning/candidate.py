@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from iree_tuner.compiler.versions import installed
-from iree_tuner.device.device_facts import DeviceFacts, facts_of
-from iree_tuner.device.machine import machine_of
+from iree_tuner.device.device_facts import DeviceFacts, facts_of, machine_of
 from iree_tuner.measure.candidate import Built
 from iree_tuner.measure.measurer import AnyBench
 from iree_tuner.program.dispatch import fingerprint

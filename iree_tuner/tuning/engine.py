@@ -360,16 +360,12 @@ class Engine:
         seconds = 0.0
         if not recorded:
             trial = search.record(replace(trial, at=time.time()))
-            seconds = self._cost_s(trial)
+            # Its part of the run's time: others are compiled and measured at the same time.
+            parts = trial.compile_s / self._lab.jobs, trial.measure_s / len(self.devices.working)
+            seconds = sum(parts) if self._lab.alternate else max(parts)
             self._recent_s.append(seconds)
         search.add(trial, seconds)
         self._done.append((search, trial))
-
-    def _cost_s(self, trial: Trial) -> float:
-        """The trial's part of the run's time: others are compiled and measured at the same time."""
-        compiling = trial.compile_s / self._lab.jobs
-        measuring = trial.measure_s / len(self.devices.working)
-        return compiling + measuring if self._lab.alternate else max(compiling, measuring)
 
     def _compile_limit_s(self, search: Search) -> float:
         """The time limit of a compilation, also of the driver's; longer than on an idle machine."""

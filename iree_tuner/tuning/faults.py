@@ -1,14 +1,13 @@
 """Dispatches that are wrong in their program, each compared on the values that it gets there.
 
-`EntryCheck` says whether the entries of a spec are right where the program uses them, and `blame` which
-dispatches make a version of the program compute something else.
+`begin_entry_check` says whether the entries of a spec are right where the program uses them, and `blame`
+which dispatches make a version of the program compute something else.
 """
 
 from __future__ import annotations
 
-import math
 import tempfile
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -71,47 +70,34 @@ class Soundness:
         return tuple(found)
 
 
-class EntryCheck:
-    """Compares each dispatch that entries configure with the compiler's own code for it, on equal inputs.
+def begin_entry_check(
+    entries: Sequence[SpecEntry], program: Program, run: ProgramRun, dispatches: Sequence[Dispatch], lab: Lab
+) -> Callable[[float, bool], Soundness]:
+    """Begin to compare each dispatch that entries configure with the compiler's own code, on equal inputs.
 
-    Compiling begins with it. The functions of `run` are taken apart.
+    The functions of `run` are taken apart. The function that is returned waits for the findings, within
+    `seconds` and for `narrow` floats as `judge_here` has it. It raises TunerError if the program cannot be
+    taken apart, or does not run, and WorkerError if it died or did not come back.
     """
+    # For the exports of dispatches that entries configure, these entries.
+    names = {
+        each.name: own
+        for each in dispatches
+        if (own := [entry for entry in entries if entry.workload == each.workload])
+    }
+    asked: list[Asked] = [(program, lab.target, None)]
+    if names:
+        asked.append((with_entries(program, entries, lab.context), lab.target, frozenset(names)))
+    begun = begin_parts(asked, run, lab)
+    loading = [lab.loader.load_ahead(each, lambda parts: parts.vmfb) for each in begun if lab.loader]
 
-    def __init__(
-        self, entries: Sequence[SpecEntry], program: Program, run: ProgramRun,
-        dispatches: Sequence[Dispatch], lab: Lab,
-    ) -> None:  # fmt: skip
-        self._run = run
-        self._lab = lab
-        self._sums = sums_of(dispatches)
-        # For the exports of dispatches that entries configure, these entries.
-        self._names = {
-            each.name: own
-            for each in dispatches
-            if (own := [entry for entry in entries if entry.workload == each.workload])
-        }
-        asked: list[Asked] = [(program, lab.target, None)]
-        if self._names:
-            asked.append((with_entries(program, entries, lab.context), lab.target, frozenset(self._names)))
-        self._begun = begin_parts(asked, run, lab)
-        self._loading = [
-            lab.loader.load_ahead(each, lambda parts: parts.vmfb) for each in self._begun if lab.loader
-        ]
-
-    def result(self, seconds: float = math.inf, *, narrow: bool = True) -> Soundness:
-        """The findings; for `seconds` and `narrow` see `judge_here`.
-
-        Raises:
-            TunerError: the program cannot be taken apart, or does not run.
-            WorkerError: it died or did not come back.
-        """
-        lab, names = self._lab, self._names
-        with in_parts(self._begun, lab) as pieces:
-            wait(self._loading)  # both at once, which takes as long as one
+    def found(seconds: float, narrow: bool) -> Soundness:
+        with in_parts(begun, lab) as pieces:
+            wait(loading)  # both at once, which takes as long as one
             measurer = lab.measurer
             judged = measurer.workers.call(
-                judge_here, pieces[0], pieces[1] if names else None, measurer.device, self._run,
-                self._sums, seconds, narrow=narrow, timeout_s=_TIMEOUT_S,
+                judge_here, pieces[0], pieces[1] if names else None, measurer.device, run,
+                sums_of(dispatches), seconds, narrow=narrow, timeout_s=_TIMEOUT_S,
             )  # fmt: skip
         wrong: dict[SpecEntry, DispatchFault] = {}
         for fault in judged.faults:
@@ -119,10 +105,12 @@ class EntryCheck:
                 wrong.setdefault(entry, fault)
         compared = set(judged.compared)
         parts = pieces[0].parts
-        missing = _missing(parts, self._run)
+        missing = _missing(parts, run)
         reason = missing or "; ".join(parts.left_out) or _NOT_REACHED
         uncompared = tuple(name for name in names if name not in compared)
-        return Soundness(wrong, judged, uncompared, reason, self._run, covered=not missing)
+        return Soundness(wrong, judged, uncompared, reason, run, covered=not missing)
+
+    return found
 
 
 def not_checked(error: TunerError) -> str:

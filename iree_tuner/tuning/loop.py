@@ -25,7 +25,7 @@ from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.spec.grammar import entry_sequences
 from iree_tuner.spec.link import link_specs
 from iree_tuner.tuning.budget import FIRST_S, PROFILE_AGAIN
-from iree_tuner.tuning.faults import Blame, EntryCheck, blame, not_checked
+from iree_tuner.tuning.faults import Blame, Soundness, begin_entry_check, blame, not_checked
 from iree_tuner.tuning.flags import (
     FlagChoice,
     Flags,
@@ -57,6 +57,7 @@ _MANY = 12  # workloads: what the place of code does to each levels out
 
 
 _Finding = Sequence[tuple[CandidateSource, Callable[[], Found]]]
+_EntryCheck = Callable[[float, bool], Soundness]
 
 
 @dataclass(eq=False)
@@ -65,20 +66,16 @@ class TuningLoop(Run):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check_earlier()
+        try:
+            if self.earlier is not None:
+                self.versions.applied(self.earlier.version)
+        except TunerError as error:  # it contradicts a spec that the program carries
+            self.watch.noted(f"the earlier result does not count: {error}")
+            self.earlier = None
         self._found: dict[str, Found] = {}  # by the source's name
         self._blamed: list[Blame] = []
         # of versions, the entries that reach their dispatches: waits for them
         self._hitting: dict[ProgramVersion, Callable[[], tuple[Sequence[SpecEntry], Sequence[str]]]] = {}
-
-    def _check_earlier(self) -> None:
-        """Leave out an earlier result that contradicts a spec which the program carries."""
-        try:
-            if self.earlier is not None:
-                self.versions.applied(self.earlier.version)
-        except TunerError as error:
-            self.watch.noted(f"the earlier result does not count: {error}")
-            self.earlier = None
 
     def tune(self) -> TuningResult:
         with self.timeline.stage("reading the program"):
@@ -301,11 +298,6 @@ class TuningLoop(Run):
             self.watch.noted(f"no first answer: {error}")
         return None
 
-    def _enough(self, tuned: Sequence[Tuned]) -> bool:
-        """Whether the first answer is the last, because a user who stopped the run would wait for another."""
-        versions = sum(len(each.versions(untuned(self.lab.target))) for each in tuned)
-        return self.stop.requested and self.budget.least_verdict_s(versions) > _SOON_S
-
     def _decided(
         self, tuned: Sequence[Tuned], reads: Mapping[ProgramVersion, ReadProgram], first: Verdict | None,
         *, over: bool,
@@ -314,23 +306,20 @@ class TuningLoop(Run):
         if first is None:
             return self._verdict(tuned, reads)
         answer = replace(first, tuned=replace(tuned[0], more=first.tuned.more))
-        if over or self._enough(tuned):
-            return answer, ""
-        tuned = self._with_first(tuned, first.version)
+        versions = sum(len(each.versions(untuned(self.lab.target))) for each in tuned)
+        if over or (self.stop.requested and self.budget.least_verdict_s(versions) > _SOON_S):
+            return answer, ""  # a user who stops the run does not wait so long for another
+        # It is compared in turns with the others, if there is time for one more.
+        known, room = any(first.version in each.more for each in tuned), self.budget.versions_at_the_end
+        fits = self.budget.least_verdict_s(versions + 1) <= self.budget.left_s
+        if not known and len(tuned[0].more) < room and fits:
+            tuned = [replace(tuned[0], more=(*tuned[0].more, first.version)), *tuned[1:]]
         verdict, problem = self._verdict(tuned, reads)
         again = not problem and any(first.version in each.more for each in tuned)
         if not again and _is_faster(first, verdict):  # by numbers of different times: the machine may differ
             answer = replace(answer, note="the first answer is faster than what was found after it")
             return answer, problem
         return verdict, problem
-
-    def _with_first(self, tuned: Sequence[Tuned], version: ProgramVersion) -> Sequence[Tuned]:
-        """With the first answer among the versions that are compared in turns, if there is time for it."""
-        versions = 1 + sum(len(each.versions(untuned(self.lab.target))) for each in tuned)
-        known, fits = any(version in each.more for each in tuned), self.budget.versions_at_the_end
-        if known or len(tuned[0].more) >= fits or self.budget.least_verdict_s(versions) > self.budget.left_s:
-            return tuned
-        return [replace(tuned[0], more=(*tuned[0].more, version)), *tuned[1:]]
 
     def _against_earlier(self, verdict: Verdict, problem: str) -> tuple[Verdict, EarlierVerdict | None]:
         """The verdict after a comparison with the earlier result, which is used unless the new one wins."""
@@ -372,7 +361,7 @@ class TuningLoop(Run):
         with self.timeline.stage("verdict"):
             return self._judged(tuned)
 
-    def _begin_last(self, tuned: Tuned, read: ReadProgram) -> EntryCheck | None:
+    def _begin_last(self, tuned: Tuned, read: ReadProgram) -> _EntryCheck | None:
         """Begin to compile the versions of the verdict and, if there is time, the check of entries."""
         self.versions.begin(*tuned.versions(untuned(self.lab.target)))
         if self.earlier is not None:
@@ -380,9 +369,9 @@ class TuningLoop(Run):
         fits = self.budget.apart_fits(self.budget.least_verdict_s(2))  # right, before it is certain
         if not tuned.reached or self.stop.requested or not fits:
             return None
-        return EntryCheck(tuned.reached, read.program, self.how, read.dispatches, read.lab)
+        return begin_entry_check(tuned.reached, read.program, self.how, read.dispatches, read.lab)
 
-    def _sound(self, tuned: Tuned, check: EntryCheck | None) -> Tuned:
+    def _sound(self, tuned: Tuned, check: _EntryCheck | None) -> Tuned:
         """Without entries that are wrong in the program, if there is time to check."""
         if check is None or self.stop.requested:
             return tuned
@@ -390,7 +379,7 @@ class TuningLoop(Run):
         try:
             with self.at_once():
                 seconds = _APART_S + _APART_PART * self.budget.total_s
-                found = check.result(seconds, narrow=not self.versions.widened())
+                found = check(seconds, not self.versions.widened())
                 if tuned.base == untuned(self.lab.target):
                     self.versions.depth = replace(self.versions.depth, moves=found.judged.moves)
                 reached = tuple(entry for entry in tuned.reached if entry not in found.wrong)

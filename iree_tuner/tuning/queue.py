@@ -285,7 +285,9 @@ class Queue:
                 self._admit()
                 continue
             best = max(open_ones, key=lambda pair: self._worth(*pair), default=None)
-            hope_us = self._hope_us()
+            hope_us = 0.0  # of the first slice of the next waiting workload
+            if self._waiting and not self.run.stop.requested:
+                hope_us = ExpectedGain(self._hoped_us(self._waiting[0])).gain_us()
             if hope_us > (self._worth(*best) * self._typical_s() if best else self._least_us):
                 if not may_admit:
                     return None
@@ -311,12 +313,6 @@ class Queue:
         """Typical seconds of a slice."""
         known = [each.prospects.slice_s(0.0) for each in self.searches if each.open and each.prospects.bests]
         return max(_LEAST_S, statistics.median(known)) if known else _UNKNOWN_S
-
-    def _hope_us(self) -> float:
-        """The first slice's possible saving for the next waiting workload, in microseconds per invocation."""
-        if not self._waiting or self.run.stop.requested:
-            return 0.0
-        return ExpectedGain(self._hoped_us(self._waiting[0])).gain_us()
 
     def _admit(self) -> None:
         """Measure the defaults of the next few; the first one's candidates do not wait for the others."""

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import islice
 
 from iree_tuner.compiler.worker import WorkerError
-from iree_tuner.device.machine import machine_of
+from iree_tuner.device.device_facts import machine_of
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.statistics import JudgePlan
 from iree_tuner.program.source import Program

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import groupby
 
 from iree_tuner.compiler.worker import WorkSpan
 
@@ -108,7 +107,7 @@ class Timeline:
         """Where the time went so far; neighboring stages of one name are joined. `pools` have spans."""
         self._close_stretch()
         lanes = [lane for name, spans in pools for lane in self._lanes(name, spans)]
-        return TimeUse(tuple(_joined(self._stages)), tuple(lanes))
+        return TimeUse(tuple(self._stages), tuple(lanes))
 
     def _lanes(self, name: str, spans: Sequence[WorkSpan]) -> list[WorkerTimeline]:
         calls: dict[int, list[tuple[str, float, float]]] = {}
@@ -121,13 +120,9 @@ class Timeline:
         ]
 
     def _close_stretch(self) -> None:
-        now = self.clock()
+        now, name = self.clock(), self._open[-1]
         if now > self._since:
-            self._stages.append(Stage(self._open[-1], self._since - self.began, now - self.began))
+            goes_on = self._stages and self._stages[-1].name == name
+            begin = self._stages.pop().begin if goes_on else self._since - self.began
+            self._stages.append(Stage(name, begin, now - self.began))
         self._since = now
-
-
-def _joined(stages: Sequence[Stage]) -> Iterator[Stage]:
-    for name, group in groupby(stages, key=lambda stage: stage.name):
-        first, *rest = group
-        yield Stage(name, first.begin, rest[-1].end if rest else first.end)

@@ -186,11 +186,11 @@ class ProgramJudge:
         self._few = min(_FEW_PLACES, places)
         slow = whole.measured.build_s > _LONG_BUILD_S
         self._places = 1 if few_places and budget.limited else self._few if slow else places
-        self._patience = Patience(effort.model_steps, self._worth_another_step)
 
-    def _worth_another_step(self) -> bool:
-        budget = self._budget
-        return not budget.stop.requested and budget.left_s > 2.0 * budget.versions_s(2, self._few)
+        def worth_another_step() -> bool:
+            return not budget.stop.requested and budget.left_s > 2.0 * budget.versions_s(2, self._few)
+
+        self._patience = Patience(effort.model_steps, worth_another_step)
 
     def _plan(self, versions: int, places: int) -> ComparisonPlan:
         """Of the next comparison; one more may follow."""

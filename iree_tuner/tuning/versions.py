@@ -364,17 +364,15 @@ class ProgramVersions:
             cases = [each for _, each in found.by_case] or [found]
             wrong = (run for run, each in zip(self._runs, cases, strict=True) if not each.agreement.ok)
             self.wrong[version] = next(wrong)
-        self._tell(version.what, against.what, found)
-
-    def _tell(self, what: str, against: str, found: ProgramComparison) -> None:
-        self.steps.append(ComparisonStep(what, against, found.comparison, found.error, found.by_case))
+        what, names = version.what, versus(version.what, against.what)
+        self.steps.append(ComparisonStep(what, against.what, found.comparison, found.error, found.by_case))
         if found.agreement.note:
             self._watch.noted(f"{what}: {found.agreement.note}")
         for case, each in found.by_case:
             if each.comparison is not None:
-                self._watch.compared(f"{versus(what, against)}, --dim {case}", each.comparison)
+                self._watch.compared(f"{names}, --dim {case}", each.comparison)
         if found.comparison is not None:
-            self._watch.compared(versus(what, against), found.comparison)
+            self._watch.compared(names, found.comparison)
         else:
             self._watch.noted(f"{what}: {found.error}")
 

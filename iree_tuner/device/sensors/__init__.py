@@ -5,48 +5,24 @@ One file a source. A missing or broken source is None in the readings, never an 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from iree_tuner.device.hal_device import HalDevice, find_hal_device
-from iree_tuner.device.outcome import NoSensors, Readings, Sensors
-from iree_tuner.device.sensors.amd import AmdSensors, open_amd
+from iree_tuner.device.sensors.amd import open_amd
+from iree_tuner.device.sensors.base import Sensors
 from iree_tuner.device.sensors.cpu import CpuSensors
-from iree_tuner.device.sensors.nvidia import NvidiaSensors, open_nvidia
+from iree_tuner.device.sensors.nvidia import open_nvidia
 
-__all__ = ["describe", "sensors_for"]
-
-
-class _WithHost:
-    """A GPU's own sensors for clock and temperature, and those of its host for load."""
-
-    def __init__(self, device: Sensors, host: Sensors) -> None:
-        self._device = device
-        self._host = host
-
-    def start(self) -> None:
-        self._host.start()
-        self._device.start()
-
-    def disturbed(self) -> bool:
-        return self._device.disturbed()
-
-    def readings(self) -> Readings:
-        host = self._host.readings()
-        return replace(self._device.readings(), load=host.load, stolen=host.stolen)
+__all__ = ["Sensors", "describe", "sensors_for", "sensors_of_gpu"]
 
 
 def sensors_for(device_uri: str) -> Sensors:
     """The sensors of a device; nothing raises. NVIDIA's need `nvidia-ml-py`, AMD's `amdsmi`."""
     device = find_hal_device(device_uri)
-    if device.on_host:
-        return CpuSensors()
-    return _WithHost(_of_gpu(device), CpuSensors())
+    return CpuSensors() if device.on_host else sensors_of_gpu(device, CpuSensors())
 
 
 def describe(device_uri: str) -> dict[str, object]:
     """The source of a device's sensors and their current readings, for people."""
-    device = find_hal_device(device_uri)
-    sensors = CpuSensors() if device.on_host else _of_gpu(device)
+    sensors = sensors_for(device_uri)
     sensors.start()
     found = sensors.readings()
     return {
@@ -57,5 +33,6 @@ def describe(device_uri: str) -> dict[str, object]:
     }
 
 
-def _of_gpu(device: HalDevice) -> NvidiaSensors | AmdSensors | NoSensors:
-    return open_nvidia(device.uuid) or open_amd(device.uuid) or NoSensors()
+def sensors_of_gpu(device: HalDevice, host: Sensors | None = None) -> Sensors:
+    """The sensors of a GPU, which also know its name and its memory."""
+    return open_nvidia(device.uuid, host) or open_amd(device.uuid, host) or Sensors(host)

@@ -10,59 +10,29 @@ from collections.abc import Mapping
 from typing import Any
 
 from iree_tuner.device.hal_device import plain_uuid
-from iree_tuner.device.outcome import Readings
-from iree_tuner.device.sensors.clock import ClockWatch, attempt
+from iree_tuner.device.sensors.base import Sensors, attempt
 
 _COUNTERS = ("acc_prochot_thrm", "acc_ppt_pwr", "acc_socket_thrm", "acc_vr_thrm", "acc_hbm_thrm")
 """The counters of `amdsmi_get_violation_status`, on MI300 and newer."""
 
 
-class AmdSensors:
+class AmdSensors(Sensors):
     """One GPU. Made by `open_amd`."""
 
     source = "amd"
     tells_throttling = True
 
-    def __init__(self, smi: Any, handle: Any) -> None:  # noqa: ANN401
+    def __init__(self, smi: Any, handle: Any, host: Sensors | None = None) -> None:  # noqa: ANN401
+        super().__init__(host)
         self._smi = smi
         self._handle = handle
-        self._clock = ClockWatch()
-        self._counted = 0.0
 
-    def start(self) -> None:
-        self._clock.start(self._clock_mhz())
-        self._counted = self._count()
-
-    def disturbed(self) -> bool:
-        """Whether it throttled, or its clock changed by more than a tenth, since the last call."""
-        before, self._counted = self._counted, self._count()
-        moved = self._clock.moved(self._clock_mhz())
-        # Older GPUs have a state instead of counters.
-        now = self._ask("amdsmi_get_gpu_metrics_info").get("throttle_status")
-        return moved or self._counted > before or (isinstance(now, int) and now != 0)
-
-    def readings(self) -> Readings:
-        """Readings since `start`, without load."""
-        return Readings(clock_mhz=self._clock.mean(self._clock_mhz()), temperature_c=self._temperature())
-
-    def identity(self) -> tuple[str, str, int]:
-        """Name, version of the driver, and compute units (0 if unknown)."""
-        asic = self._ask("amdsmi_get_gpu_asic_info")
-        driver = self._ask("amdsmi_get_gpu_driver_info")
-        units = asic.get("num_compute_units")
-        name, version = str(asic.get("market_name", "")), str(driver.get("driver_version", ""))
-        return name, version, units if isinstance(units, int) else 0
-
-    def memory_bytes(self) -> int | None:
-        found = self._ask("amdsmi_get_gpu_vram_usage").get("vram_total")
-        return found << 20 if isinstance(found, int) else None  # reported in MiB
-
-    def _clock_mhz(self) -> float | None:
+    def clock_mhz(self) -> float | None:
         graphics = attempt(lambda: self._smi.AmdSmiClkType.GFX)
         found = self._ask("amdsmi_get_clock_info", graphics)
         return _number(found.get("clk", found.get("cur_clk")))
 
-    def _temperature(self) -> float | None:
+    def temperature_c(self) -> float | None:
         return attempt(
             lambda: _number(
                 self._smi.amdsmi_get_temp_metric(
@@ -73,16 +43,32 @@ class AmdSensors:
             )
         )
 
-    def _count(self) -> float:
+    def throttles(self) -> float:
         found = self._ask("amdsmi_get_violation_status")
         return sum(_number(found.get(name)) or 0.0 for name in _COUNTERS)
+
+    def is_held(self) -> bool:
+        """Older GPUs have a state instead of counters."""
+        now = self._ask("amdsmi_get_gpu_metrics_info").get("throttle_status")
+        return isinstance(now, int) and now != 0
+
+    def identity(self) -> tuple[str, str, int]:
+        asic = self._ask("amdsmi_get_gpu_asic_info")
+        driver = self._ask("amdsmi_get_gpu_driver_info")
+        units = asic.get("num_compute_units")
+        name, version = str(asic.get("market_name", "")), str(driver.get("driver_version", ""))
+        return name, version, units if isinstance(units, int) else 0
+
+    def memory_bytes(self) -> int | None:
+        found = self._ask("amdsmi_get_gpu_vram_usage").get("vram_total")
+        return found << 20 if isinstance(found, int) else None  # reported in MiB
 
     def _ask(self, name: str, *args: object) -> Mapping[str, object]:
         found = attempt(lambda: getattr(self._smi, name)(self._handle, *args))
         return found if isinstance(found, Mapping) else {}
 
 
-def open_amd(uuid: str) -> AmdSensors | None:
+def open_amd(uuid: str, host: Sensors | None = None) -> AmdSensors | None:
     """The GPU with this UUID of HIP, in plain digits; None if it or AMD SMI is missing."""
     smi = attempt(lambda: importlib.import_module("amdsmi"))
     if smi is None or not uuid:
@@ -91,7 +77,7 @@ def open_amd(uuid: str) -> AmdSensors | None:
     for handle in attempt(lambda: list(smi.amdsmi_get_processor_handles())) or []:
         found = attempt(lambda h=handle: smi.amdsmi_get_gpu_enumeration_info(h)["hip_uuid"])
         if plain_uuid(found) == uuid:
-            return AmdSensors(smi, handle)
+            return AmdSensors(smi, handle, host)
     return None
 
 

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from iree_tuner.device.outcome import Readings
-from iree_tuner.device.sensors.clock import ClockWatch
+from iree_tuner.device.sensors.base import Sensors
 
 _WATCHED = 8  # cores whose clocks and counters are read: a file takes 10 us, and there may be 200 cores
 _LEAST_S = 0.02  # two of the kernel's ticks: over less, load is all rounding
@@ -26,53 +25,31 @@ class _Times:  # seconds since the start of the machine, summed over its cores, 
     cores: int
 
 
-class CpuSensors:
+class CpuSensors(Sensors):
     """Clock, throttling, temperature, and load by others. `root` has /proc and /sys; tests have their own."""
 
     source = "cpu"
 
     def __init__(self, root: Path = Path("/")) -> None:
+        super().__init__()
         self._proc = root / "proc"
         cpus = root / "sys/devices/system/cpu"
         watched = [cpus / f"cpu{number}" for number in _spread(usable(), _WATCHED)]
         self._clocks = [path for cpu in watched if (path := cpu / "cpufreq/scaling_cur_freq").exists()]
         names = ("core_throttle_count", "package_throttle_count")
         paths = (cpu / "thermal_throttle" / name for cpu in watched for name in names)
-        self._throttles = [path for path in paths if path.exists()]
+        self._counters = [path for path in paths if path.exists()]
+        self.tells_throttling = bool(self._counters)
         self._temperatures = list(_temperature_files(root / "sys/class"))
-        self._clock = ClockWatch()
-        self._throttled = self._count()
-        self._before = self._times()
-
-    @property
-    def tells_throttling(self) -> bool:
-        return bool(self._throttles)
+        self.start()
 
     def start(self) -> None:
-        self._clock.start(self._clock_mhz())
-        self._throttled = self._count()
+        super().start()
         self._before = self._times()
 
-    def disturbed(self) -> bool:
-        """Whether a core throttled, or the clock changed by more than a tenth, since the last call."""
-        before, self._throttled = self._throttled, self._count()
-        moved = self._clock.moved(self._scaled_mhz())
-        return self._throttled > before or moved
-
-    def readings(self) -> Readings:
-        """Readings since `start`."""
-        load, stolen = self._others()
-        temperatures = [value for path in self._temperatures if (value := _number(path)) is not None]
-        return Readings(
-            clock_mhz=self._clock.mean(self._clock_mhz()),
-            temperature_c=max(temperatures) / 1000.0 if temperatures else None,
-            load=load,
-            stolen=stolen,
-        )
-
-    def _clock_mhz(self) -> float | None:
+    def clock_mhz(self) -> float | None:
         """The clock of the fastest core, which is the one that works."""
-        scaled = self._scaled_mhz()
+        scaled = self.moving_mhz()
         if scaled is not None:
             return scaled
         lines = _text(self._proc / "cpuinfo").splitlines()
@@ -80,12 +57,16 @@ class CpuSensors:
         values = [value for text in found if (value := _float(text)) is not None]
         return max(values, default=None)
 
-    def _scaled_mhz(self) -> float | None:
+    def moving_mhz(self) -> float | None:
         values = [value for path in self._clocks if (value := _number(path)) is not None]
         return max(values) / 1000.0 if values else None
 
-    def _count(self) -> float:
-        return sum(_number(path) or 0.0 for path in self._throttles)
+    def temperature_c(self) -> float | None:
+        values = [value for path in self._temperatures if (value := _number(path)) is not None]
+        return max(values) / 1000.0 if values else None
+
+    def throttles(self) -> float:
+        return sum(_number(path) or 0.0 for path in self._counters)
 
     def _times(self) -> _Times | None:
         lines = _text(self._proc / "stat").splitlines() or [""]
@@ -99,8 +80,7 @@ class CpuSensors:
         busy = user + nice + system + irq + soft_irq
         return _Times(time.monotonic(), busy / tick, stolen / tick, own.user + own.system, max(1, cores))
 
-    def _others(self) -> tuple[float | None, float | None]:
-        """Cores that others kept busy, and the part of the time that the hypervisor took, since `start`."""
+    def others(self) -> tuple[float | None, float | None]:
         before, now = self._before, self._times()
         if before is None or now is None or now.at - before.at < _LEAST_S:
             return None, None

@@ -6,8 +6,7 @@ import importlib
 from typing import Any
 
 from iree_tuner.device.hal_device import plain_uuid
-from iree_tuner.device.outcome import Readings
-from iree_tuner.device.sensors.clock import ClockWatch, attempt
+from iree_tuner.device.sensors.base import Sensors, attempt
 
 # nvml.h, nvmlClocksEventReasons: idle, and clocks that were asked for, are no disturbance.
 _HARMLESS = 0x1 | 0x2
@@ -16,39 +15,31 @@ _GPU_TEMPERATURE = 0  # NVML_TEMPERATURE_GPU
 _CORES_PER_MULTIPROCESSOR = {(6, 0): 64, (7, 0): 64, (7, 2): 64, (7, 5): 64, (8, 0): 64}  # others have 128
 
 
-class NvidiaSensors:
+class NvidiaSensors(Sensors):
     """One GPU. Made by `open_nvidia`."""
 
     source = "nvidia"
     tells_throttling = True
 
-    def __init__(self, nvml: Any, handle: Any) -> None:  # noqa: ANN401
+    def __init__(self, nvml: Any, handle: Any, host: Sensors | None = None) -> None:  # noqa: ANN401
+        super().__init__(host)
         self._nvml = nvml
         self._handle = handle
-        self._clock = ClockWatch()
 
-    def start(self) -> None:
-        self._clock.start(self._clock_mhz())
+    def clock_mhz(self) -> float | None:
+        return self._ask("nvmlDeviceGetClockInfo", _SM_CLOCK)
 
-    def disturbed(self) -> bool:
-        """Whether the clock is held down, or changed by more than a tenth since the last call."""
-        moved = self._clock.moved(self._clock_mhz())
+    def temperature_c(self) -> float | None:
+        return self._ask("nvmlDeviceGetTemperature", _GPU_TEMPERATURE)
+
+    def is_held(self) -> bool:
         name = "nvmlDeviceGetCurrentClocksEventReasons"
         if not hasattr(self._nvml, name):  # before driver 535
             name = "nvmlDeviceGetCurrentClocksThrottleReasons"
         reasons = self._ask(name)
-        return moved or bool(reasons is not None and int(reasons) & ~_HARMLESS)
-
-    def readings(self) -> Readings:
-        """Readings since `start`, without load."""
-        temperature = self._ask("nvmlDeviceGetTemperature", _GPU_TEMPERATURE)
-        return Readings(
-            clock_mhz=self._clock.mean(self._clock_mhz()),
-            temperature_c=None if temperature is None else float(temperature),
-        )
+        return reasons is not None and bool(int(reasons) & ~_HARMLESS)
 
     def identity(self) -> tuple[str, str, int]:
-        """Name, version of the driver, and multiprocessors (0 if unknown)."""
         driver = attempt(self._nvml.nvmlSystemGetDriverVersion)
         cores = self._ask("nvmlDeviceGetNumGpuCores")
         level = self._ask("nvmlDeviceGetCudaComputeCapability")
@@ -59,15 +50,11 @@ class NvidiaSensors:
         found = self._ask("nvmlDeviceGetMemoryInfo")
         return None if found is None else int(found.total)
 
-    def _clock_mhz(self) -> float | None:
-        found = self._ask("nvmlDeviceGetClockInfo", _SM_CLOCK)
-        return None if found is None else float(found)
-
     def _ask(self, name: str, *args: object) -> Any:  # noqa: ANN401
         return attempt(lambda: getattr(self._nvml, name)(self._handle, *args))
 
 
-def open_nvidia(uuid: str) -> NvidiaSensors | None:
+def open_nvidia(uuid: str, host: Sensors | None = None) -> NvidiaSensors | None:
     """The GPU with this UUID, in plain hexadecimal digits; None if it or NVML is missing."""
     nvml = attempt(lambda: importlib.import_module("pynvml"))
     if nvml is None or not uuid or attempt(lambda: nvml.nvmlInit() or True) is None:
@@ -76,7 +63,7 @@ def open_nvidia(uuid: str) -> NvidiaSensors | None:
         handle = attempt(lambda i=index: nvml.nvmlDeviceGetHandleByIndex(i))
         found = _plain(attempt(lambda h=handle: nvml.nvmlDeviceGetUUID(h)))
         if handle is not None and plain_uuid(found) == uuid:
-            return NvidiaSensors(nvml, handle)
+            return NvidiaSensors(nvml, handle, host)
     return None
 
 

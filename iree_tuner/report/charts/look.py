@@ -56,6 +56,13 @@ def colored(field: str, colors: Mapping[str, str]) -> alt.Color:
     return alt.Color(field, title=None, scale=alt.Scale(domain=list(colors), range=list(colors.values())))
 
 
+def by_time(rows: Rows) -> alt.Color:
+    """A color for `before` and one for `after`, with a legend of those that rows have in `when`."""
+    there = {str(row["when"]) for row in rows}
+    colors = {"before": BEFORE, "after": AFTER}
+    return colored("when:N", {name: color for name, color in colors.items() if name in there})
+
+
 def rows_high(count: int) -> int:
     """Height of a chart with a row for each of something, in pixels."""
     return max(2, count) * ROW_PX

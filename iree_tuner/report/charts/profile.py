@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import altair as alt
 
-from iree_tuner.report.charts.look import AFTER, BEFORE, Drawing, Row, colored, drawn, rows_high
+from iree_tuner.report.charts.look import Drawing, Row, by_time, drawn, rows_high
 from iree_tuner.report.view import RunReport, TimeProfile
 
 MOST = 14
@@ -19,8 +19,7 @@ def draw_profile(report: RunReport) -> Drawing | None:
     if not rows:
         return None
     order = list(dict.fromkeys(str(row["part"]) for row in rows))
-    when = [name for name in ("before", "after") if any(row["when"] == name for row in rows)]
-    colors = {"before": BEFORE, "after": AFTER}
+    when = list(dict.fromkeys(str(row["when"]) for row in rows))
     chart = (
         alt.Chart(alt.NamedData("profile"), height=rows_high(len(order)) * (1.25 if len(when) > 1 else 1.0))
         .mark_bar(cornerRadiusEnd=2)
@@ -28,7 +27,7 @@ def draw_profile(report: RunReport) -> Drawing | None:
             x=alt.X("time:Q", title="µs per invocation"),
             y=alt.Y("part:N", sort=order, title=None),
             yOffset=alt.YOffset("when:N", sort=when),
-            color=colored("when:N", {each: colors[each] for each in when}),
+            color=by_time(rows),
             tooltip=[
                 "part:N", "when:N", alt.Tooltip("time:Q", title="µs", format=",.1f"),
                 alt.Tooltip("share:Q", format=".1%"), "calls:Q",

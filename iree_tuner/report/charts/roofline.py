@@ -8,8 +8,7 @@ from itertools import zip_longest
 
 import altair as alt
 
-from iree_tuner.report.charts import look
-from iree_tuner.report.charts.look import AFTER, BEFORE, FAINT, HEIGHT_PX, INK, Drawing, Row, Rows, drawn
+from iree_tuner.report.charts.look import FAINT, HEIGHT_PX, INK, Drawing, Row, Rows, by_time, drawn
 from iree_tuner.report.view import Roof, RoofLevel, RunReport, TimeProfile
 
 MOST = 60
@@ -35,8 +34,6 @@ def draw_roofline(report: RunReport) -> Drawing | None:
 
 
 def _point_layers(points: list[Row], x: alt.X, y: alt.Y) -> tuple[alt.Chart, ...]:
-    when = [each for each in ("before", "after") if any(row["when"] == each for row in points)]
-    colors = {"before": BEFORE, "after": AFTER}
     ways = (
         alt.Chart(alt.NamedData("points"))
         .mark_line(stroke=INK, strokeWidth=1, opacity=0.35)
@@ -48,7 +45,7 @@ def _point_layers(points: list[Row], x: alt.X, y: alt.Y) -> tuple[alt.Chart, ...
         .encode(
             x=x,
             y=y,
-            color=look.colored("when:N", {each: colors[each] for each in when}),
+            color=by_time(points),
             size=alt.Size("time:Q", legend=None, scale=alt.Scale(range=[50, 500], zero=True)),
             tooltip=[
                 "part:N",

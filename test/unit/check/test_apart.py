@@ -174,7 +174,7 @@ def test_results_are_right(name, apart_of):
     for seed in (*SEEDS, SEEDS[0]):
         inputs = loaded.inputs(seed).values()
         assert same(whole.results_of(seed), [np.asarray(each) for each in RIGHT[name](*inputs)])
-        whole.run()
+        whole.batch(1)
 
 
 @pytest.mark.parametrize(

@@ -198,14 +198,14 @@ def test_weights_keep_values_of_one_size():
 def three_at_once(path, run):
     """What `accumulate` gives after three invocations, of which only the last was waited for."""
     program = LoadedProgram(path, "local-task", replace(run, keeps_state=False))  # results do not begin anew
-    assert program.in_flight(3) > 0
+    assert program.batch(3, in_flight=True) > 0
     return program.results()[0]
 
 
 def begun_anew(path, run):
     """What it gives after three invocations, as results begin from the state after loading."""
     program = LoadedProgram(path, "local-task", run)
-    assert program.in_flight(3) > 0
+    assert program.batch(3, in_flight=True) > 0
     return program.results()[0]
 
 

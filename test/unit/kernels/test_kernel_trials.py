@@ -13,7 +13,7 @@ from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.measure.sampling import ScreenPlan
 from iree_tuner.measure.timing import Timed
 from iree_tuner.store import Store, StoreError
-from iree_tuner.store.lines import import_file
+from iree_tuner.store.exchange import import_file
 from iree_tuner.store.queries import summaries
 from iree_tuner.tuning.device import DeviceLostError
 from iree_tuner.tuning.records import open_records

@@ -4,7 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from iree_tuner.device.outcome import UNKNOWN, NoSensors, Readings
+from iree_tuner.device.outcome import UNKNOWN, Readings
+from iree_tuner.device.sensors import Sensors
 from iree_tuner.measure.sampling import ScreenPlan, drift, interleave, screen, settled, turns
 from iree_tuner.measure.timing import first_run_us
 
@@ -46,32 +47,32 @@ def always() -> Iterator[bool]:
 
 def test_screening_stops_when_samples_agree():
     source = Times(100.0, 101.0, 100.5)
-    found = screen(source, NoSensors(), PLAN, None)
+    found = screen(source, Sensors(), PLAN, None)
     assert (found.samples_us, found.discarded, found.too_slow) == ((100.0, 101.0, 100.5), 0, False)
 
 
 def test_screening_goes_on_while_they_differ_and_stops_at_most():
     source = Times(*(100.0 * 1.1**power for power in range(20)))
-    assert len(screen(source, NoSensors(), PLAN, None).samples_us) == PLAN.most
+    assert len(screen(source, Sensors(), PLAN, None).samples_us) == PLAN.most
     assert source.taken == PLAN.most
 
 
 def test_a_slow_candidate_is_given_up_after_two_samples():
     source = Times(350.0)
-    found = screen(source, NoSensors(), PLAN, 300.0)
+    found = screen(source, Sensors(), PLAN, 300.0)
     assert found.too_slow
     assert source.taken == 2
 
 
 def test_one_sample_of_a_long_run_is_enough():
-    assert len(screen(Times(2e6), NoSensors(), PLAN, None).samples_us) == 1
-    slow = screen(Times(2e6), NoSensors(), PLAN, 300.0)
+    assert len(screen(Times(2e6), Sensors(), PLAN, None).samples_us) == 1
+    slow = screen(Times(2e6), Sensors(), PLAN, 300.0)
     assert (slow.too_slow, len(slow.samples_us)) == (True, 2)
 
 
 @pytest.mark.parametrize("times", [(900.0, 100.0), (100.0, 900.0), (100.0, 900.0, 900.0, 900.0, 100.0)])
 def test_a_spike_does_not_reject_a_good_candidate(times):
-    found = screen(Times(*times), NoSensors(), PLAN, 300.0)
+    found = screen(Times(*times), Sensors(), PLAN, 300.0)
     assert not found.too_slow
     assert min(found.samples_us) == 100.0
 
@@ -120,8 +121,8 @@ def test_turns_are_balanced(count):
 
 def test_rows_are_by_source_whatever_the_order():
     sources = [Times(float(index)) for index in range(5)]
-    assert interleave(sources, NoSensors(), 7, start=3) == [[0.0, 1.0, 2.0, 3.0, 4.0]] * 7
-    assert interleave(sources, NoSensors(), 0) == []
+    assert interleave(sources, Sensors(), 7, start=3) == [[0.0, 1.0, 2.0, 3.0, 4.0]] * 7
+    assert interleave(sources, Sensors(), 0) == []
 
 
 def test_a_later_start_goes_on_with_the_order():
@@ -138,7 +139,7 @@ def test_a_later_start_goes_on_with_the_order():
 
         sources = [Noted(index) for index in range(4)]
         for rounds, start in calls:
-            interleave(sources, NoSensors(), rounds, start)
+            interleave(sources, Sensors(), rounds, start)
         return taken
 
     assert order_of([(3, 0), (5, 3)]) == order_of([(8, 0)])

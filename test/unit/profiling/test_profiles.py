@@ -24,7 +24,7 @@ from iree_tuner.profiling.attribution import (
     work_of,
 )
 from iree_tuner.profiling.hal_events import BETWEEN, Times
-from iree_tuner.profiling.profile import Profile, ProfileRow, from_json, to_json
+from iree_tuner.profiling.profile import Profile, ProfileRow, to_json
 from iree_tuner.profiling.roofline import MemoryLevel, Roofline
 from iree_tuner.profiling.run import MeasuredProgram, time_alone
 from iree_tuner.program.dispatch import CallCount, Dispatch
@@ -72,8 +72,9 @@ def matmul(only_dispatch):
 
 
 @given(PROFILES)
-def test_json_round_trip(profile) -> None:
-    assert from_json(json.loads(json.dumps(to_json(profile)))) == profile
+def test_json_loses_no_row(profile) -> None:
+    found = json.loads(json.dumps(to_json(profile)))
+    assert [ProfileRow(**row) for row in found["rows"]] == list(profile.rows)
 
 
 @given(PROFILES)
@@ -86,24 +87,6 @@ def test_workloads_have_the_time_of_their_dispatches(profile) -> None:
     expected = sum(row.time_us for row in profile.rows if row.workload)
     assert sum(each.time_us for each in profile.by_workload()) == pytest.approx(expected)
     assert len({each.workload for each in profile.by_workload()}) == len(profile.by_workload())
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"format": 0},
-        {"method": "guess"},
-        {"whole_us": "fast"},
-        {"rows": [{"name": "x"}]},
-        {"notes": [1]},
-        {"whole_range_us": [1]},
-    ],
-)
-def test_other_json_is_refused(change) -> None:
-    row = ProfileRow("d", "dispatch", 1.0, 1.0, 1.0)
-    profile = Profile("p", "t", "d", ("main",), "hal", 1.0, (1.0, 1.0), (row,))
-    with pytest.raises((TypeError, ValueError, KeyError)):
-        from_json({**to_json(profile), **change})
 
 
 def test_work_of_a_matrix_multiplication(matmul) -> None:

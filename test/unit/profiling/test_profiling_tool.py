@@ -11,7 +11,7 @@ from iree_tuner.profiling import run as whole
 from iree_tuner.program.entries import Taken
 from iree_tuner.program.parameters import Parameter
 
-CALL = whole._Call("main", ((Taken("f32", (2, 3)), np.ones((2, 3), np.float32)), (Taken("i32"), 7)))
+CALL = "main", ((Taken("f32", (2, 3)), np.ones((2, 3), np.float32)), (Taken("i32"), 7))
 
 
 class FakeRuntime:

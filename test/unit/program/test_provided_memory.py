@@ -49,7 +49,7 @@ def test_the_results_are_the_same(flags, cpu, compilers, tmp_path) -> None:
         path.write_bytes(compile_program(each, with_flags(cpu, flags), compilers).data)
         loaded = LoadedProgram(str(path), "local-task", request(program))
         found.append(loaded.results())
-        assert loaded.in_flight(3) > 0.0
+        assert loaded.batch(3, in_flight=True) > 0.0
     for own, other in zip(*found, strict=True):
         assert [each.shape for each in own] == [(5, 3), (5, 9)]
         for one, same in zip(own, other, strict=True):

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from store.samples import COMPARISON, KEY, KEYS, SETTING, trial, trials
 
 from iree_tuner.store import Store, StoreError, write_rescue
-from iree_tuner.store.exchange import INVALIDITY, Added, load, merge, records, to_t4
-from iree_tuner.store.lines import import_file, write_lines
+from iree_tuner.store.exchange import INVALIDITY, Added, import_file, load, merge, records, to_t4, write_lines
 from iree_tuner.store.queries import Unwanted, all_studies, failures, key_of, prune, summaries, unwanted
 from iree_tuner.store.recordings import Recording, to_recording
 from iree_tuner.store.rows import OUTCOMES

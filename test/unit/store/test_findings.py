@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from store.samples import COMPARISON, KEY, KEYS, trial
 
 from iree_tuner.store import Store, StoreError
-from iree_tuner.store.exchange import Added, merge, records
-from iree_tuner.store.lines import import_file, write_lines
+from iree_tuner.store.exchange import Added, import_file, merge, records, write_lines
 from iree_tuner.store.queries import Unwanted, all_studies, prune, unwanted
 from iree_tuner.store.store import STEPS
 

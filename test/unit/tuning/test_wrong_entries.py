@@ -11,7 +11,7 @@ from iree_tuner.program.source import Program, load_program
 from iree_tuner.space.build import build_space
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.targets import target_for_device
-from iree_tuner.tuning.faults import EntryCheck, functions_run, not_checked
+from iree_tuner.tuning.faults import begin_entry_check, functions_run, not_checked
 from iree_tuner.tuning.lab import Lab
 
 ATTENTION = Path(__file__).parents[3] / "programs" / "ops" / "cpu_attention.mlir"
@@ -57,7 +57,9 @@ def test_a_wrong_entry_is_found_and_the_right_one_stays(lab, tmp_path):
             member = {**member, f"vector_{k1}": dispatch.workload.loops[k1] // 2}
         entries[dispatch.workload.family] = SpecEntry(dispatch.workload, space.configuration(member))
     assert entries.keys() == {"attention", "contraction"}
-    found = EntryCheck(list(entries.values()), program, request(program), dispatches, lab).result()
+    found = begin_entry_check(list(entries.values()), program, request(program), dispatches, lab)(
+        float("inf"), True
+    )
     assert list(found.wrong) == [entries["attention"]]
     assert not found.uncompared
     assert not found.judged.own
@@ -78,7 +80,9 @@ def check_of(text, lab, functions=()):
         space = build_space(each.workload, each.limits, lab.context)
         (member,) = space.sample(1, seed=0)
         entries[each.workload] = SpecEntry(each.workload, space.configuration(member))
-    found = EntryCheck(list(entries.values()), program, request(program, functions), dispatches, lab).result()
+    found = begin_entry_check(list(entries.values()), program, request(program, functions), dispatches, lab)(
+        float("inf"), True
+    )
     return found, {each.name for each in products}
 
 
