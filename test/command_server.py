@@ -111,7 +111,7 @@ def _begin(connection: socket.socket, command: Callable[[], object], others: lis
         os.environ.update(each.split("=", 1) for each in environment)
         sys.argv = arguments
         whole = arguments[0] == "iree-tuner"
-        if whole and worker_forks.possible():
+        if whole and _has_workers(arguments[1:3]) and worker_forks.possible():
             worker_forks.fork_here()
         _run(command, whole=whole)
     with suppress(OSError):  # it has done so, or has ended
@@ -119,6 +119,18 @@ def _begin(connection: socket.socket, command: Callable[[], object], others: lis
     for file in files:
         os.close(file)
     return child
+
+
+def _has_workers(names: list[str]) -> bool:
+    """Whether a command of these names may call workers. One that does all the same has those of users."""
+    match names:
+        case ["docs" | "report", *_]:
+            return False
+        case ["db", name]:
+            return name in ("record", "replay")
+        case ["suite", name]:
+            return name not in ("changes", "history", "list", "report")
+    return True
 
 
 def _end(child: int, connection: socket.socket) -> None:

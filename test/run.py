@@ -16,6 +16,7 @@ import compileall
 import os
 import platform
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -116,7 +118,7 @@ def run(
     lit: Sequence[str], pytest: Sequence[str], environment: dict[str, str], folder: Path, *, with_server: bool
 ) -> bool:
     """Whether all passed. pytest's output comes as it is made, lit's when both have ended."""
-    start = time.monotonic()
+    start, used = time.monotonic(), [_cpu_seconds()]
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     running: list[subprocess.Popen[str]] = []
     if pytest or not lit or lit == ["test"]:
@@ -147,17 +149,26 @@ def run(
                         command, cwd=ROOT, env=served, stdout=file, stderr=file, check=False
                     )
                     lit_status = done.returncode
+    used.append(_cpu_seconds())  # of what was waited for: pytest, if it has ended, was not yet
     statuses = [process.wait() for process in running]
+    used.append(_cpu_seconds())
     if lit:
         print(told.read_text(), end="")
     if (folder / JUNIT).exists():
         report_durations(folder / JUNIT)
-    print(f"{time.monotonic() - start:.0f} s", flush=True)
+    spent = [after - before for before, after in pairwise(used)]
+    print(f"{time.monotonic() - start:.0f} s; CPU seconds: lit {spent[0]:.0f}, pytest {spent[1]:.0f}")
     if lit:
         for name, output in FAILED.findall(told.read_text()):
             print(f"{name}:\n{output[-MOST_OUTPUT:]}")
         print(f"lit ended with status {lit_status}", flush=True)
     return lit_status == 0 and all(status in (0, NO_TESTS if lit else 0) for status in statuses)
+
+
+def _cpu_seconds() -> float:
+    """Of this process's children that were waited for, and of theirs."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def report_durations(path: Path) -> None:

@@ -56,6 +56,9 @@ _NOT_READ = ("input_torch", "input_tosa")
 """Of the compiler's plug-ins: most passes collect the patterns of every op anew, and these have many. Tests
 of such programs have workers as users have them (`every_dialect`, `%iree_tuner_itself`)."""
 
+_ALLOCATED = 10_000
+"""Objects more, until the collector looks at them: with Python's 700 it took a fiftieth of all time."""
+
 _SESSIONS = 8
 """That a worker keeps: a room's tests compile for that many chips in turn, and each takes time to start."""
 
@@ -159,8 +162,9 @@ def quicker() -> None:
     Sessions do not verify IR after each pass of IREE's, which takes an eighth of a compilation. IR still is
     verified where it enters the compiler, and wherever a caller says so, as for candidates. They compile in
     one thread: all cores have tests to run, and threads that wait for each other take a sixth more. Samples
-    are short, for verdicts that do not matter.
+    are short, for verdicts that do not matter. Python looks for cycles less often.
     """
+    gc.set_threshold(_ALLOCATED, 10, 10)
     session.CompilerSession.__init__.__kwdefaults__["verify"] = False
     worker._SESSIONS_KEPT = _SESSIONS
     session.CompilerSession.apply_flags = _apply_flags

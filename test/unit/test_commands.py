@@ -53,6 +53,16 @@ def test_no_command_and_no_compiler_is_imported_for(argument):
     subprocess.run([sys.executable, "-c", code], check=True, timeout=600, capture_output=True)
 
 
+def test_libraries_for_charts_are_not_needed_to_list_operations():
+    """They are an extra, and take a second to import."""
+    code = (
+        "import sys; sys.modules['altair'] = None\n"
+        "from iree_tuner.cli.main import run; sys.exit(run(['suite', 'list', 'cpu']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], timeout=600, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_package_brings_a_command(tmp_path, capsys):
     program = tmp_path / "matmul.mlir"
     program.write_text(ZERO_MATMUL)

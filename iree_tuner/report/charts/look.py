@@ -42,9 +42,12 @@ class Drawing:
 def drawn(
     chart: alt.Chart | alt.LayerChart | alt.FacetChart, data: Mapping[str, Rows], about: str
 ) -> Drawing:
-    """A chart as wide as its place on the page. Its data are named: altair checks every row of others."""
+    """A chart as wide as its place on the page. Its data are named: altair copies every row of others.
+
+    It is not checked against Vega-Lite's schema, which takes as long as all the rest of a page: the tests do.
+    """
     wide = chart.properties(width="container", autosize=alt.AutoSizeParams(type="fit-x", contains="padding"))
-    spec = cast("dict[str, object]", wide.to_dict())
+    spec = cast("dict[str, object]", wide.to_dict(validate=False))
     # Wider screens than altair's default, and no background: the page has one.
     spec["config"] = _CONFIG
     spec["datasets"] = {name: list(rows) for name, rows in data.items()}

@@ -31,7 +31,6 @@ from iree_tuner.suite.changes import (
     spreads_of,
 )
 from iree_tuner.suite.changes import changes as changes_of
-from iree_tuner.suite.pages.course import changes_page, headline, history_page
 from iree_tuner.suite.results import History, Results, read_history, read_results, run_named, runs
 from iree_tuner.suite.results import add as add_run
 
@@ -88,6 +87,8 @@ def changes(
     """
     bounds = {"worth": parse_percent(worth), "alike": parse_percent(alike)}
     fatal = _verdicts(fail_on)
+    from iree_tuner.suite.pages.course import changes_page, headline
+
     if output:
         check_installed()
         planned_output(output, ".html")
@@ -245,5 +246,7 @@ def show(
             })  # fmt: skip
     print_table(answers_to(as_json=as_json), listed, spare=("commit", "compiler"), otherwise="no runs")
     if output:
+        from iree_tuner.suite.pages.course import history_page
+
         write(output, history_page(history))
         people.print(f"{output}: {counted(len(history.results), 'run')}")

@@ -18,8 +18,6 @@ from iree_tuner.files import planned_output, write
 from iree_tuner.report.page import check_installed
 from iree_tuner.suite.backends.backend import Backend, backend, backends
 from iree_tuner.suite.commands.run import SuiteOptions, SuiteOutputs, carry_out, line
-from iree_tuner.suite.pages.run_page import headline, run_page
-from iree_tuner.suite.pages.together import gains, standings, together
 from iree_tuner.suite.plan import Tuning
 from iree_tuner.suite.results import read_results, write_csv
 from iree_tuner.suite.site import DeviceAddress, Hosts, site_at
@@ -122,6 +120,9 @@ def report(
 
     Example: `iree-tuner suite report results -o suite.html --csv rows.csv`
     """
+    from iree_tuner.suite.pages.run_page import headline, run_page
+    from iree_tuner.suite.pages.together import gains, standings, together
+
     output = output if output or csv else _DEFAULT
     if output:
         check_installed()

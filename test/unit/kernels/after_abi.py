@@ -30,6 +30,16 @@ def found_by(find: Callable[[list[OpsOfBlock]], list], text: str) -> list:
         return find(blocks_of(module))
 
 
+def placed(program: str | bytes, flags=()) -> int:
+    """How many dispatches of kernels a spec, one of the flags, puts into a program's function `main`."""
+    own = session(HOST, flags)
+    with own.context:
+        module = own.parse(program)
+        select_target(module, HOST)
+        own.run(module, stop="preprocessing")
+        return str(module).partition("util.func public @main")[2].count("flow.dispatch @kernel_")
+
+
 def results(program: str | bytes, arrays, flags=(), target=HOST):
     """Of its function `main`, on the host or a GPU."""
     return loaded(program, flags, target)("main", arrays)

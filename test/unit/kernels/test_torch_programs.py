@@ -6,14 +6,12 @@ out of one product. Weights are arguments.
 """
 
 import re
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
-from after_abi import results
+from after_abi import placed, results
 from amounts import some
 
 from iree_tuner.compiler.context import new_context
@@ -83,12 +81,7 @@ def test_the_host_computes_the_same_with_kernels(name: str, tmp_path) -> None:
             for site, kernel, _ in sites]  # fmt: skip
     save_kernel_spec(made, executables, new_context(), tmp_path / "k.mlir")
     flags = (f"{SPEC_FLAG}={tmp_path / 'k.mlir'}",)
-    command = [Path(sys.executable).with_name("iree-compile"), FOLDER / f"{name}.mlir", *HOST.flags, *flags]
-    seen = subprocess.run(
-        [*command, "--compile-to=preprocessing"], check=True, capture_output=True, text=True
-    )
-    placed = seen.stdout.partition("util.func public @main")[2].count("flow.dispatch @kernel_")
-    assert placed == sum(times for *_, times in sites)
+    assert placed(text, flags) == sum(times for *_, times in sites)
     signature = text.partition("@main(")[2].partition("->")[0]
     shapes = [[*map(int, each.split(","))] for each in re.findall(r"vtensor<\[([\d,]+)\]", signature)]
     rng = np.random.default_rng(2)

@@ -155,7 +155,7 @@ def test_the_command_that_repeats_a_run_has_its_options():
     assert "iree-tuner tune &#39;my model.mlir&#39; --effort quick --budget 60s --fresh" in page
 
 
-@settings(max_examples=amount(5, 15), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=amount(3, 15), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(findings, some_tried)
 def test_odd_data_makes_a_page(found, tried):
     html = Report(gather(RUN, found, tried)).html()
