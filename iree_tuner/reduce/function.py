@@ -11,7 +11,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from iree_tuner.compiler.context import symbol_of, walk
-from iree_tuner.spec.grammar import references
+from iree_tuner.spec.grammar import leaf
 
 T = TypeVar("T")
 
@@ -189,7 +189,8 @@ def functions(module: ir.Module) -> list[Function]:
             if name in op.attributes and isinstance(op.attributes[name], ir.FlatSymbolRefAttr):
                 calls.setdefault(ir.FlatSymbolRefAttr(op.attributes[name]).value, []).append(op)
         if op.name == _FOREACH_MATCH:
-            matched.update(references(op, "matchers"), references(op, "actions"))
+            for name in ("matchers", "actions"):
+                matched.update(leaf(each) for each in ir.ArrayAttr(op.attributes[name]))
     return [Function(op, _returns(op), _fitting(op, calls), symbol_of(op) in matched) for op in found]
 
 
