@@ -446,6 +446,16 @@ def _reduces(op: ir.Operation) -> bool:
     return large and None not in read and len(set(read)) == len(iterators(op)) == len(read)
 
 
+def _follows_product(op: ir.Operation, kept: Collection[ir.Operation]) -> bool:
+    """Whether an op reads the result of a product, or of an op that joins one, whose kernel may take it."""
+    before = producer(op.operands[0])
+    while before is not None and before.name in (EXPAND, COLLAPSE):
+        before = producer(before.operands[0])
+    if before is None or before in kept:
+        return before is not None
+    return Contraction().describe(before) is not None
+
+
 def _only_for(op: ir.Operation, before: Sequence[ir.Operation]) -> list[ir.Operation]:
     """The ops, of these before it in order, whose results nothing but an op needs."""
     needed = {op}
@@ -457,7 +467,9 @@ def _only_for(op: ir.Operation, before: Sequence[ir.Operation]) -> list[ir.Opera
 
 def _reduction_site(op: ir.Operation, kept: Collection[ir.Operation]) -> Site | None:
     whole = op.operands[0]
-    own = [] if producer(whole) in kept else _only_for(op, computed_before(whole, kept))
+    own = [] if producer(whole) in kept else computed_before(whole, kept)
+    moved = {each for each in own if is_move(each) and _follows_product(each, kept)}
+    own = _only_for(op, computed_before(whole, {*kept, *moved}) if moved else own)
     read, written = map(loops_read, indexing_maps(op))
     for before in (own, list[ir.Operation]()):
         values, every = gathered([*before, op])

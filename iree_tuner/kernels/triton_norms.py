@@ -262,6 +262,7 @@ class _Writer:
         if term.op == INPUT:
             where = [self._name("v", each, place) for each in term.of]
             value = self._load(self.nest.accesses[term.input], where, place)
+            value = f"{value} != 0" if term.element == "i1" else value
         elif term.op == PLACE:
             own = self.nest.ranges[term.input]
             value = self._address("0 * lane", own.strides, own.offset, place)
@@ -363,7 +364,7 @@ def runs_of(loops: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 _SUMMED = {"f16", "bf16", "f32"}
-_READ = ("i8", "i16", "i32")
+_READ = ("i1", "i8", "i16", "i32")
 """Integers that may be read."""
 
 _EACH = 16  # elements of a row for each thread: more workgroups run at once than with fewer

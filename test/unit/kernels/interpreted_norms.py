@@ -4,6 +4,7 @@ Arguments: how many norms and random chains; all norms and 20 chains without any
 """
 
 import sys
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -15,11 +16,12 @@ from kernels.chain_programs import PROGRAMS
 from kernels.group_norms import EPSILON, Norm, expected, problems, statistics
 from kernels.interpreted_tensors import KNOWN, Tensor
 from kernels.random_chains import random_chain
+from kernels.test_reductions import FOUND, values
 
 from iree_tuner.kernels import normalizing
 from iree_tuner.kernels import split_sums as chains
 from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
-from iree_tuner.kernels.nest import Access, Nest
+from iree_tuner.kernels.nest import Access, Nest, tiles_of
 from iree_tuner.kernels.triton_norms import TritonNorms, function_of
 
 TYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}
@@ -37,6 +39,12 @@ NORMS = (
 
 def computed(nest, inputs, result, element):
     """What a kernel writes; of sums, what its parts add up to."""
+    found = parts_of(nest, inputs, result, element)
+    return found.sum(-1) if tiles_of(nest.merged()).sums else found
+
+
+def parts_of(nest, inputs, result, element):
+    """What a kernel writes; of reductions, the parts."""
     KNOWN.clear()
     function, tiles = function_of(nest, len(inputs))
     shape = (*result, tiles.parts) if tiles.sums else result
@@ -45,7 +53,7 @@ def computed(nest, inputs, result, element):
     function[(tiles.workgroups, 1, 1)](*map(Tensor, stored))
     found = out.astype(float)
     assert not np.isnan(found).any()
-    return found.sum(-1) if tiles.sums else found
+    return found
 
 
 def run(problem, inputs):
@@ -140,7 +148,23 @@ def check_rows():
         )  # fmt: skip
 
 
+def check_reductions():
+    """Highest values and sums along any loops, as Triton's interpreter combines them, beside the program."""
+    least, chains._LARGE = chains._LARGE, 1 << 10
+    for name in ("middle", "first", "squares", "hidden", "masked"):
+        text, combine = FOUND[name]
+        (site,) = found_by(partial(chains.find_reductions, taken=()), text)
+        given = [values(np.random.default_rng(0), each) for each in site.problem.inputs]
+        stored = [each.view(np.int8) if each.dtype == bool else each for each in given]
+        result = site.problem.result
+        parts = parts_of(site.problem.nest, stored, result.shape, result.element_type)
+        (wanted,) = results(site.case, given)
+        np.testing.assert_allclose(combine.reduce(parts, -1), wanted.astype(float), rtol=1e-5, err_msg=name)
+    chains._LARGE = least
+
+
 check_rows()
+check_reductions()
 MOST = int(sys.argv[1]) if len(sys.argv) > 1 else 20
 assert check_chains([*PROGRAMS.values(), *map(random_chain, range(MOST))]) >= 4
 for norm in NORMS[: int(sys.argv[1]) if len(sys.argv) > 1 else None]:

@@ -5,8 +5,8 @@ from functools import partial
 import ml_dtypes
 import numpy as np
 import pytest
-from after_abi import found_by, results
-from numpy_triton import written
+from kernels.after_abi import found_by, results
+from kernels.numpy_triton import written
 
 from iree_tuner.kernels import normalizing, split_sums
 from iree_tuner.kernels.normalizing import find_normalizing
@@ -52,6 +52,18 @@ func.func @main(%x: tensor<9x5x70xf32>, %n: tensor<9xi32>) -> tensor<9x5xf32> {
 }"""
 """The highest of as many as there are: positions are compared with a length."""
 
+MASKED = """
+func.func @main(%x: tensor<9x5x70xf16>, %n: tensor<9x70xi1>) -> tensor<9x5xf16> {
+  %s = stablehlo.constant dense<0xFC00> : tensor<f16>
+  %m = stablehlo.broadcast_in_dim %n, dims = [0, 2] : (tensor<9x70xi1>) -> tensor<9x5x70xi1>
+  %l = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f16>) -> tensor<9x5x70xf16>
+  %y = stablehlo.select %m, %x, %l : tensor<9x5x70xi1>, tensor<9x5x70xf16>
+  %z = stablehlo.reduce(%y init: %s) applies stablehlo.maximum across dimensions = [2]
+      : (tensor<9x5x70xf16>, tensor<f16>) -> tensor<9x5xf16>
+  return %z : tensor<9x5xf16>
+}"""
+"""The same by an array of conditions."""
+
 KEPT = """
 func.func @main(%x: tensor<40x70xf32>) -> tensor<40x1xf32> {
   %s = arith.constant 0xFF800000 : f32
@@ -77,8 +89,18 @@ FOUND = {
     ),
     "narrow": (reduction("5x700", 1, "5", "bf16", "add", "0.0"), np.add),
     "hidden": (HIDDEN, np.maximum),
+    "masked": (MASKED, np.maximum),
     "kept": (KEPT, np.maximum),
 }  # fmt: skip
+
+
+def values(rng, array):
+    """Random ones of an array."""
+    if array.element_type == "i1":
+        return rng.integers(0, 2, array.shape).astype(bool)
+    if array.element_type == "i32":
+        return rng.integers(1, 70, array.shape, np.int32)
+    return rng.standard_normal(array.shape).astype(KINDS[array.element_type])
 
 
 @pytest.mark.parametrize("name", FOUND)
@@ -88,11 +110,7 @@ def test_they_compute_what_the_program_does(monkeypatch, name: str) -> None:
     (site,) = found_by(partial(find_reductions, taken=()), text)
     assert KERNEL.refuses(site.problem) == ""
     rng = np.random.default_rng(0)
-    given = [
-        rng.integers(1, 70, each.shape, np.int32) if each.element_type == "i32"
-        else rng.standard_normal(each.shape).astype(KINDS[each.element_type])
-        for each in site.problem.inputs
-    ]  # fmt: skip
+    given = [values(rng, each) for each in site.problem.inputs]
     parts = written(monkeypatch, site.problem, given).astype(np.float32)
     (wanted,) = results(site.case, given)
     if name == "narrow":  # the program rounds every sum to 8 bits
