@@ -251,7 +251,7 @@ def latent(
         q_turned = f.rotary(w, "rotary", q_turned)
         k_turned = f.rotary(w, "rotary", f.heads_in(f.project(w, "k_turned", normed), 1))
         q = f.join_width(q, q_turned)
-        k = f.join_width(k, f.for_heads(k_turned, heads))
+        k = f.join_width(k, f.for_all(k_turned, 0, heads))
         x = x + f.project(w, "o", f.heads_out(f.masked_causal(q, k, v)))
         normed = f.rms_norm(w, "norm2", x)
         gated = f.silu(f.project(w, "gate", normed)) * f.project(w, "up", normed)

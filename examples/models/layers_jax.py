@@ -314,10 +314,8 @@ def real_transform(w: Weights, x: Array) -> Array:
     parts = []
     for part in ("cosines", "sines"):
         wide = jnp.einsum("btd,de->bte", x, w[f"width_{part}"], preferred_element_type=jnp.float32)
-        found = jnp.einsum(
-            "st,bte->bse", w[f"tokens_{part}"], wide.astype(x.dtype), preferred_element_type=jnp.float32
-        )  # fmt: skip
-        parts.append(found)
+        matrix, wide = w[f"tokens_{part}"], wide.astype(x.dtype)
+        parts.append(jnp.einsum("st,bte->bse", matrix, wide, preferred_element_type=jnp.float32))
     return (parts[0] - parts[1]).astype(x.dtype)
 
 
@@ -525,8 +523,7 @@ def split_channels(x: Array, parts: int) -> list[Array]:
 
 def in_turns(x: Array) -> Array:
     """The channels of both halves of an image in turns."""
-    halves = x.reshape(*x.shape[:-1], 2, -1)
-    return halves.swapaxes(-1, -2).reshape(x.shape)
+    return x.reshape(*x.shape[:-1], 2, -1).swapaxes(-1, -2).reshape(x.shape)
 
 
 def reflected(x: Array) -> Array:
@@ -605,11 +602,6 @@ def pixels(x: Array) -> Array:
 def join_width(x: Array, y: Array) -> Array:
     """The last dimensions of two in one."""
     return jnp.concatenate([x, y], axis=-1)
-
-
-def for_heads(x: Array, heads: int) -> Array:
-    """One head for so many."""
-    return jnp.broadcast_to(x, (heads, *x.shape[1:]))
 
 
 def waves(x: Array, width: int) -> Array:

@@ -581,11 +581,6 @@ def join_width(x: Tensor, y: Tensor) -> Tensor:
     return torch.cat([x, y], dim=-1)
 
 
-def for_heads(x: Tensor, heads: int) -> Tensor:
-    """One head for so many."""
-    return x.expand(heads, -1, -1)
-
-
 def waves(x: Tensor, width: int) -> Tensor:
     """Sines and cosines of a number at many frequencies, as a row."""
     half = width // 2

@@ -45,7 +45,7 @@ from iree_tuner.kernels.moves import (
     sliced,
     source_index,
 )
-from iree_tuner.kernels.shapes import combined_by, start_of
+from iree_tuner.kernels.shapes import combined_by, dimensions, start_of
 from iree_tuner.ops.dag import captured, clone
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.generic import Generic
@@ -168,13 +168,13 @@ class Elements:
         return self.at(op.operands[0], source_index(op, index))
 
     def _reduced(self, op: ir.Operation, name: str, start: float, index: Indices, row: LoopSum) -> Element:
-        dimensions = {each.dimension for each, _ in row.terms if isinstance(each, SplitLoop)}
+        along = {each.dimension for each, _ in row.terms if isinstance(each, SplitLoop)}
         loops = (loop for each in index for loop, _ in each.terms)
-        if any(not isinstance(each, SplitLoop) or each.dimension in dimensions for each in loops):
+        if any(not isinstance(each, SplitLoop) or each.dimension in along for each in loops):
             raise NotIndexableError("a reduction is along other elements than the row's")
         read, written = indexing_maps(op)
-        known = dict(zip(loops_read(written), index, strict=True))
-        element = self.at(op.operands[0], tuple(known.get(loop, row) for loop in loops_read(read)))
+        known = dict(zip(dimensions(written), index, strict=True))
+        element = self.at(op.operands[0], tuple(known.get(loop, row) for loop in dimensions(read)))
         if element is None:
             raise NotIndexableError("a reduction of nothing")
         return Reduced(name, start, element, op.result)
@@ -255,18 +255,13 @@ def reduction_of(op: ir.Operation, size: int) -> tuple[str, float] | None:
         return None
     maps = indexing_maps(op)
     last = shape_of(op.operands[0].type)[-1:]
-    read, written = map(loops_read, maps)
+    read, written = map(dimensions, maps)
     if None in read or len(set(read)) < len(read) or last != (size,):
         return None
     step, start = combined_by(op), start_of(op)
     if step not in REDUCTIONS or start is None:
         return None
     return (step, start) if [each for each in written if each is not None] == read[:-1] else None
-
-
-def loops_read(map_: ir.AffineMap) -> list[int | None]:
-    """The loop of each result of a map; None for a constant, the index into a dimension of size 1."""
-    return [each.position if isinstance(each, ir.AffineDimExpr) else None for each in map_.results]
 
 
 def plan_of(ops: Collection[ir.Operation], result: ir.Value, *, rows: bool = False) -> FusedPlan:

@@ -31,6 +31,7 @@ from iree_tuner.kernels.planned_nest import nest_of
 from iree_tuner.kernels.shapes import combined_by
 from iree_tuner.kernels.site import Site, array_of, case_of, function_of
 from iree_tuner.kernels.split_sums import (
+    LARGE,
     LEAST_ELEMENTS,
     MOST_INPUTS,
     OpsOfBlock,
@@ -39,19 +40,21 @@ from iree_tuner.kernels.split_sums import (
     epilogues_of,
     gathered,
     is_large_sum,
+    joins_product,
     places_before,
     site_of_plan,
+    sums_up,
     top,
 )
 from iree_tuner.ops.convolution import Convolution
-from iree_tuner.ops.structure import indexing_maps, iterators
+from iree_tuner.ops.structure import indexing_maps
 
 OP = "normalize"
 """The op of workloads of `find_normalizing`."""
 
 _MOST_SMALLER = 8  # ops on a smaller operand, one after the other, that a norm of rows repeats
 _WIDE = 64  # elements: the compiler's tiles suit loops of multiples of this
-_LARGE, _VERY_LARGE = 1 << 20, 1 << 21  # elements of a result
+_VERY_LARGE = 1 << 21  # elements of a result
 _NARROW = 16  # elements that follow each other, for which the compiler's transposes are slow
 _READS_LATER = ("tensor.pad", "hal.tensor.export", "hal.tensor.alias")
 
@@ -233,8 +236,7 @@ def _widens(op: ir.Operation) -> bool:
 
 
 def _makes_sums(op: ir.Operation, kept: Collection[ir.Operation]) -> bool:
-    sums = op.name.startswith("linalg.") and bool(indexing_maps(op)) and "reduction" in iterators(op)
-    return sums or op in kept
+    return op in kept or sums_up(op, 2)
 
 
 def _ends(op: ir.Operation, kept: Collection[ir.Operation]) -> bool:
@@ -264,8 +266,8 @@ def _normalizing_site(op: ir.Operation, kept: Collection[ir.Operation], *, large
     values, every = gathered(ops)
     few = [each for each in values if _size(each) < _size(op.result)]
     same = [each for each in values if _size(each) == _size(op.result)]
-    alone = bool(same) and not any(_joins_sums(each, kept) for each in same)
-    large = large and alone and _size(op.result) >= _LARGE and not any(map(_goes_along, _users_of(op)))
+    alone = bool(same) and not any(joins_product(each, kept) for each in same)
+    large = large and alone and _size(op.result) >= LARGE and not any(map(_goes_along, _users_of(op)))
     if len(values) > MOST_INPUTS or not (large or any(map(_of_large_sum, few))):
         return None
     if (planned := _planned(values, every)) is None:
@@ -283,16 +285,6 @@ def _normalizing_site(op: ir.Operation, kept: Collection[ir.Operation], *, large
 def _goes_along(user: ir.Operation) -> bool:
     """Whether a user of an op's result is computed together with it: elementwise ops, moves, reductions."""
     return is_followed(user) or bool(combined_by(user))
-
-
-def _joins_sums(value: ir.Value, kept: Collection[ir.Operation]) -> bool:
-    """Whether a value is that of a product, or of an op that joins one, and is used once."""
-    before = producer(value)
-    if before is None or len(list(value.uses)) > 1:
-        return False
-    if before.name in (EXPAND, COLLAPSE):
-        return _joins_sums(before.operands[0], kept)
-    return _makes_sums(before, kept) and not is_large_sum(before)
 
 
 def _moving_site(op: ir.Operation, block: OpsOfBlock) -> Site | None:

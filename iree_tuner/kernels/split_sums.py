@@ -32,7 +32,6 @@ from iree_tuner.kernels.fused_op import (
     FusedPlan,
     build,
     build_sum,
-    loops_read,
     plan_of,
     workload_of,
 )
@@ -60,7 +59,7 @@ from iree_tuner.kernels.moves import (
 from iree_tuner.kernels.nest import Nest
 from iree_tuner.kernels.operands import computed_operands
 from iree_tuner.kernels.planned_nest import nest_of
-from iree_tuner.kernels.shapes import combined_by, start_of
+from iree_tuner.kernels.shapes import combined_by, dimensions, start_of
 from iree_tuner.kernels.site import Site, array_of, case_of, function_of, program_of, roots_of, zeros_of
 from iree_tuner.ops.contraction import Contraction
 from iree_tuner.ops.dag import captured
@@ -70,6 +69,10 @@ from iree_tuner.ops.structure import indexing_maps, iterators, loop_sizes
 MOST_INPUTS, _LEAST_OPS = 12, 2
 LEAST_ELEMENTS = 1 << 16
 """The least elements of a result for which another kernel is worth it."""
+
+LARGE = 1 << 20
+"""The least elements for which the compiler's reductions, and ops on several dimensions, are slow."""
+
 _FUNCTIONS = ("util.func", "func.func")
 
 
@@ -302,10 +305,8 @@ def epilogues_of(ops: Iterable[ir.Operation], *, products: bool = False) -> set[
                 before = producer(used)
             if before is None or read != identity or len(list(used.uses)) > 1:
                 continue
-            linalg_op = before.name.startswith("linalg.") and bool(indexing_maps(before))
-            sums = linalg_op and "reduction" in iterators(before) and len(before.operands) >= least
             narrow = ElementType.of(op.result.type).bits <= ElementType.of(value.type).bits
-            if narrow and (before in found or sums):
+            if narrow and (before in found or sums_up(before, least)):
                 found.add(op)
     return found
 
@@ -370,7 +371,7 @@ def gathered(ops: Sequence[ir.Operation]) -> tuple[list[ir.Value], list[ir.Opera
 _ADD = "arith.addf"
 _NEUTRAL = {_ADD: 0.0, "arith.maximumf": -math.inf, "arith.maxnumf": -math.inf}
 _MOST_RESULTS, _LEAST_TERMS = 1 << 12, 1 << 12
-_LARGE, _REDUCE = 1 << 20, "reduce"  # elements for which the compiler's reductions are slow
+_REDUCE = "reduce"
 _ENOUGH = 1 << 12  # partial sums that keep a device busy
 _IMPORT, _BARRIER = "hal.tensor.import", "util.optimization_barrier"
 _FENCE, _SEGMENTS = "!hal.fence", "operandSegmentSizes"
@@ -441,19 +442,28 @@ def _reduces(op: ir.Operation) -> bool:
     by = combined_by(op)
     if by not in _NEUTRAL or len(op.results) != 1 or start_of(op) != _NEUTRAL[by]:
         return False
-    read = loops_read(indexing_maps(op)[0])
-    large = is_static(op) and math.prod(ir.RankedTensorType(op.operands[0].type).shape) >= _LARGE
+    read = dimensions(indexing_maps(op)[0])
+    large = is_static(op) and math.prod(ir.RankedTensorType(op.operands[0].type).shape) >= LARGE
     return large and None not in read and len(set(read)) == len(iterators(op)) == len(read)
 
 
-def _follows_product(op: ir.Operation, kept: Collection[ir.Operation]) -> bool:
-    """Whether an op reads the result of a product, or of an op that joins one, whose kernel may take it."""
-    before = producer(op.operands[0])
-    while before is not None and before.name in (EXPAND, COLLAPSE):
-        before = producer(before.operands[0])
-    if before is None or before in kept:
-        return before is not None
-    return Contraction().describe(before) is not None
+def joins_product(value: ir.Value, kept: Collection[ir.Operation]) -> bool:
+    """Whether the only user of a value may join the kernel of a product.
+
+    The value is that of a product, or sum of several operands, or of one of `kept`, perhaps behind reshapes.
+    """
+    before = producer(value)
+    if before is None or len(list(value.uses)) > 1:
+        return False
+    if before.name in (EXPAND, COLLAPSE):
+        return joins_product(before.operands[0], kept)
+    return before in kept or sums_up(before, 3)
+
+
+def sums_up(op: ir.Operation, least: int) -> bool:
+    """Whether an op is a sum of at least so many operands, with its initial value."""
+    sums = op.name.startswith("linalg.") and bool(indexing_maps(op)) and "reduction" in iterators(op)
+    return sums and len(op.operands) >= least
 
 
 def _only_for(op: ir.Operation, before: Sequence[ir.Operation]) -> list[ir.Operation]:
@@ -468,9 +478,9 @@ def _only_for(op: ir.Operation, before: Sequence[ir.Operation]) -> list[ir.Opera
 def _reduction_site(op: ir.Operation, kept: Collection[ir.Operation]) -> Site | None:
     whole = op.operands[0]
     own = [] if producer(whole) in kept else computed_before(whole, kept)
-    moved = {each for each in own if is_move(each) and _follows_product(each, kept)}
+    moved = {each for each in own if is_move(each) and joins_product(each.operands[0], kept)}
     own = _only_for(op, computed_before(whole, {*kept, *moved}) if moved else own)
-    read, written = map(loops_read, indexing_maps(op))
+    read, written = map(dimensions, indexing_maps(op))
     for before in (own, list[ir.Operation]()):
         values, every = gathered([*before, op])
         try:

@@ -150,7 +150,7 @@ def check_rows():
 
 def check_reductions():
     """Highest values and sums along any loops, as Triton's interpreter combines them, beside the program."""
-    least, chains._LARGE = chains._LARGE, 1 << 10
+    least, chains.LARGE = chains.LARGE, 1 << 10
     for name in ("middle", "first", "squares", "hidden", "masked"):
         text, combine = FOUND[name]
         (site,) = found_by(partial(chains.find_reductions, taken=()), text)
@@ -160,7 +160,7 @@ def check_reductions():
         parts = parts_of(site.problem.nest, stored, result.shape, result.element_type)
         (wanted,) = results(site.case, given)
         np.testing.assert_allclose(combine.reduce(parts, -1), wanted.astype(float), rtol=1e-5, err_msg=name)
-    chains._LARGE = least
+    chains.LARGE = least
 
 
 check_rows()
