@@ -46,6 +46,7 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from roofs import roofs_of
 from torch_on_gpu import SAMPLE_S, Contender, error_of, on_torch
 
 from examples.models import (
@@ -200,6 +201,8 @@ def row_of(model: Model, given: argparse.Namespace, end: float) -> dict[str, Any
             if given.specs:
                 save(results[way], given.specs, f"{model.name}{'.without' if way == WITHOUT else ''}")
         result = results[TUNED]
+        timed = {} if given.tune_only else compared(program, model, run, results, given, Path(name), end)
+        launches = traced(result.vmfb(), run, given.device[0], Path(name))
         return {
             "model": model.name, "summary": model.summary, "devices": given.device, **rows.pop(TUNED),
             "explained": (
@@ -209,8 +212,7 @@ def row_of(model: Model, given: argparse.Namespace, end: float) -> dict[str, Any
                 [row.name, row.calls, round(row.time_us, 1)] for row in (before.rows if before else ())
             ],
             **({"without_kernels": rows[WITHOUT]} if WITHOUT in rows else {}),
-            **({} if given.tune_only else compared(program, model, run, results, given, Path(name), end)),
-            "launches": traced(result.vmfb(), run, given.device[0], Path(name)),
+            **timed, "launches": launches, "roofs": roofs_of(result.changes_of("kernels"), launches),
         }  # fmt: skip
 
 

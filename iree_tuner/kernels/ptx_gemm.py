@@ -113,8 +113,11 @@ class Ptx:
     kept: tuple[int, ...]
 
 
-def without_unused(text: str) -> Ptx:
-    """Remove unread parameters of a module's only entry. Raises KernelError unless it has one."""
+def without_unused(text: str, suffix: str = "") -> Ptx:
+    """Remove unread parameters of a module's only entry, and add to its name.
+
+    Raises KernelError unless the module has one entry.
+    """
     found = list(_ENTRY.finditer(text))
     if len(found) != 1:
         raise KernelError(f"the PTX has {len(found)} entries, not one")
@@ -123,7 +126,9 @@ def without_unused(text: str) -> Ptx:
     kept = [number for number, each in enumerate(parameters) if _is_read(each, text)]
     list_ = ",\n\t".join(parameters[number] for number in kept)
     start, end = entry.span("parameters")
-    return Ptx(f"{text[:start]}\n\t{list_}\n{text[end:]}", entry["name"], tuple(kept))
+    name = entry["name"] + suffix
+    before = text[: entry.start("name")] + name + text[entry.end("name") : start]
+    return Ptx(f"{before}\n\t{list_}\n{text[end:]}", name, tuple(kept))
 
 
 def in_clusters(text: str, count: int) -> str:

@@ -453,11 +453,16 @@ def changes_of(chosen: Chosen) -> tuple[Change, ...]:
     return tuple(
         Change(
             Kernels.name, site.problem.name,
-            " ".join([code.entry, *(f"{name}={value}" for name, value in code.knobs.items())]),
+            " ".join([called(site, code), *(f"{name}={value}" for name, value in code.knobs.items())]),
             digest_of_code(code), (site, code), site.times, site.dispatches,
         )
         for site, code in chosen
     )  # fmt: skip
+
+
+def called(site: Site, code: Code) -> str:
+    """The code's name on a line that begins with the problem's: functions in PTX have both."""
+    return code.entry.removesuffix(f"_{site.problem.name}")
 
 
 def chosen_in(changes: Sequence[Change]) -> Chosen:

@@ -108,7 +108,7 @@ class TritonAttention(TritonKernel):
         partial = x * y * _part_bytes(shape, knobs) if splits > 1 else 0
         workgroups = splits * x, y, 1
         return code_of(
-            made, bound, len(parameters), workgroups, knobs, cluster=splits, partial_bytes=partial
+            problem, made, bound, len(parameters), workgroups, knobs, cluster=splits, partial_bytes=partial
         )  # fmt: skip
 
 

@@ -93,18 +93,26 @@ def made_code(
     made = compiled(function, dict(zip(names, kinds, strict=True)), constants, knobs)
     bound = [*range(len(inputs)), result, *([result + 1] if partial_bytes else [])]
     return code_of(
-        made, bound, len(names), workgroups, knobs, cluster=knobs.get("split", 1), partial_bytes=partial_bytes
+        problem,
+        made,
+        bound,
+        len(names),
+        workgroups,
+        knobs,
+        cluster=knobs.get("split", 1),
+        partial_bytes=partial_bytes,
     )
 
 
 def code_of(
-    made: Any,  # noqa: ANN401 - Triton has no types
+    problem: Problem, made: Any,  # noqa: ANN401 - Triton has no types
     bindings: Sequence[int], scratch: int, workgroups: tuple[int, int, int], knobs: Knobs, *,
     cluster: int = 1, partial_bytes: int = 0,
 ) -> Code:  # fmt: skip
-    """Make a kernel's code from the result of `compiled`.
+    """Make a kernel's code from the result of `compiled`; profilers of devices show the problem's name.
 
     Args:
+        problem: what it computes.
         made: that result.
         bindings: numbers of the parameters that are bound.
         scratch: number of the parameter for Triton's scratch memory, after the bindings.
@@ -121,7 +129,7 @@ def code_of(
     if shared > SHARED_BYTES:
         raise KernelError(f"it needs {shared} bytes of shared memory, of {SHARED_BYTES}")
     text = made.asm["ptx"]
-    ptx = without_unused(in_clusters(text, cluster) if cluster > 1 else text)
+    ptx = without_unused(in_clusters(text, cluster) if cluster > 1 else text, f"_{problem.name}")
     known = [[*bindings], *([] if partial_bytes else [[*bindings, scratch]])]
     if list(ptx.kept) not in known:
         raise KernelError(f"Triton's kernel reads the parameters {ptx.kept}, for which there is no binding")

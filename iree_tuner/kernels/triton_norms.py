@@ -404,7 +404,7 @@ class TritonNorms(TritonKernel):
         inputs = {f"x{number}": kinds[each.element_type] for number, each in enumerate(problem.inputs)}
         made = compiled(function, {**inputs, "out": ELEMENTS[problem.result.element_type]}, {}, knobs)
         bindings = range(len(inputs) + 1)
-        code = code_of(made, bindings, len(bindings), (tiles.workgroups, 1, 1), knobs)
+        code = code_of(problem, made, bindings, len(bindings), (tiles.workgroups, 1, 1), knobs)
         return replace(code, parts=tiles.parts if tiles.sums else 0)
 
 

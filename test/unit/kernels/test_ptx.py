@@ -41,3 +41,10 @@ def test_all_are_used() -> None:
 def test_one_entry(text: str, count: int) -> None:
     with pytest.raises(KernelError, match=f"has {count} entries"):
         without_unused(text)
+
+
+def test_the_name_is_added_to() -> None:
+    found = without_unused(TEXT, "_of_this")
+    assert found.entry == "product_of_this"
+    assert ".entry product_of_this(" in found.text
+    assert "[product_param_10]" in found.text
