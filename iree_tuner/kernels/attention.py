@@ -43,6 +43,7 @@ from iree_tuner.ops.structure import indexing_maps, loop_sizes, structure, workl
 from iree_tuner.ops.workload import Iterator, Workload
 
 _M, _N, _K1, _K2, _BATCH = range(5)
+_WHOLE = {_N, _K1, _K2}  # a kernel has one loop for each, and reads an array in which it is one dimension
 _NAMED = {"m": _M, "n": _N, "k1": _K1, "k2": _K2}
 _ROLES = ({_M, _K1}, {_K2, _K1}, {_K2, _N}, {_M, _K2}, {_M, _N})
 """Dimensions of queries, keys, values, a bias and the result, without batch dimensions."""
@@ -232,9 +233,11 @@ class _Attention:
                 value, factor = found
                 self.scale *= factor
                 continue
-            before = None if op.name == "tensor.expand_shape" else self.atoms.before(op, names)
-            if before is None:
+            atoms = self.atoms.copy()
+            before = None if op.name == "tensor.expand_shape" else atoms.before(op, names)
+            if before is None or not atoms.parts.keys().isdisjoint(_WHOLE):
                 break
+            self.atoms = atoms
             value, names = op.operands[0], before
         return value, names
 

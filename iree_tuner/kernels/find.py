@@ -19,6 +19,7 @@ from iree_tuner.errors import TunerError
 from iree_tuner.kernels.fused_op import FusedOps
 from iree_tuner.kernels.joint import JointProducts, find_joint
 from iree_tuner.kernels.kernel import Kernel, why_not
+from iree_tuner.kernels.known import fold_known
 from iree_tuner.kernels.moves import is_elementwise
 from iree_tuner.kernels.normalizing import find_normalizing
 from iree_tuner.kernels.read_back import find_read_back
@@ -152,9 +153,10 @@ def find_here(
         mark_roots(module)
         formed = session.parse(to_bytecode(module))
         bring_into_form(formed)
+        first = fold_known(formed)
         marks = [_number_in(op.location) for op in roots_of(formed)]
         sites = [
-            tuple(_renumbered(site, marks) for site in own)
+            tuple(replace(_renumbered(site, marks), first=first) for site in own)
             for own in _every(formed, session, target, chains=chains, norms=norms)
         ]
         session.run(module, start="abi", stop="executable-sources")
@@ -178,7 +180,9 @@ def find_joint_here(
         if not joined:
             return (), ()
         put_into(module, [(site, _JOINT.make(site.problem)) for site in joined])
-        return joined, _merged(_every(module, session, target, chains=chains, norms=norms), {})
+        first = fold_known(module)
+        every = _every(module, session, target, chains=chains, norms=norms)
+        return joined, _merged([tuple(replace(each, first=first) for each in own) for own in every], {})
 
 
 def _before_dispatches(data: bytes, name: str, target: Target, session: CompilerSession) -> ir.Module:
@@ -202,8 +206,8 @@ def _every(
         blocks = blocks_of(module) if chains or norms else []
         larger: dict[ir.Operation, bytes] = {}
         sites = find_sites(module, larger)
-        chained = find_chains(blocks, larger) if chains else []
         normal = find_normalizing(blocks, larger) if norms else []
+        chained = find_chains(blocks, larger) if chains else []  # from the results of norms
         normal += find_computed(blocks) if norms else []
         sums = find_sums(blocks)
         taken = {root for own in (*sites, normal) for site in own for root in site.roots}

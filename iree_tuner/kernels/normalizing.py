@@ -24,6 +24,7 @@ from iree_tuner.kernels.moves import (
     is_followed,
     is_move,
     is_source,
+    numbers,
     repeats,
 )
 from iree_tuner.kernels.nest import MOST_IN_ROW, Nest
@@ -107,6 +108,8 @@ def _row_sites(
             roots = tuple(block.roots[each] for each in reductions)
             own = replace(site, within=larger.get(op, b""), roots=roots)
             found.append((-len(every), op, own))
+            if any(each.name == SLICE for each in _users_of(op)):
+                block.norms.add(op)
             waiting += [each for each in map(producer, values) if each is not None]
     found.sort(key=lambda each: (each[0], block.place[each[1]]))
     return {op: site for _, op, site in found}
@@ -126,7 +129,8 @@ def _row_site(
     """The inputs, the ops and the site of a norm of rows that ends with an op; no site if there is none."""
     shape = ir.RankedTensorType(op.result.type).shape
     unfit = len(shape) < 2 or shape[-1] > MOST_IN_ROW
-    if unfit or any(each.name == SLICE for each in _users_of(op)):  # a chain has its ops
+    parts = [each for each in _users_of(op) if each.name == SLICE]
+    if unfit or any(numbers(each, "static_sizes")[-1] != shape[-1] for each in parts):  # a chain has its ops
         return [], [], None
     ops = _without_epilogues(_row_before(op, block, kept), kept, shape[-1])
     values, every = gathered(ops)
@@ -150,7 +154,7 @@ def _in_row(user: ir.Operation, shape: Sequence[int], kept: Collection[ir.Operat
     if reduction_of(user, shape[-1]):
         return True
     same = is_elementwise(user) and ir.RankedTensorType(user.result.type).shape == shape
-    return same and user not in kept
+    return same and user not in kept and not _turns(user)
 
 
 def _row_before(
@@ -191,7 +195,7 @@ def _turned(value: ir.Value) -> ir.Operation | None:
 
 def _turns(op: ir.Operation) -> bool:
     """Whether an elementwise op reads a large array in another order, so that its rows have gaps there."""
-    if not is_elementwise(op):
+    if not is_elementwise(op) or _size(op.result) == 1:
         return False
     *reads, written = indexing_maps(op)
     return any(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from iree.compiler import ir
@@ -12,6 +12,7 @@ from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
 from iree_tuner.kernels.fused_op import Computed, Element, FusedPlan, Read, Reduced, Select, Test
 from iree_tuner.kernels.moved import LoopSum, NotIndexableError, SplitLoop
+from iree_tuner.kernels.moves import CONSTANT as ARITH_CONSTANT
 from iree_tuner.kernels.moves import Indices
 from iree_tuner.kernels.nest import INSIDE, OUTSIDE, PLACE, REDUCED, Access, Nest, Range
 from iree_tuner.ops.element_type import ElementType
@@ -23,6 +24,7 @@ ROUNDED = frozenset({"arith.addf", "arith.subf", "arith.mulf", "arith.divf", "ar
 """Scalar ops whose results are rounded."""
 
 _POWER, _LARGEST_EXPONENT = "math.fpowi", 4
+_SELECT = "arith.select"
 
 COMPARISON, OF_INTEGERS = COMPARISONS = "arith.cmpf", "arith.cmpi"
 """The scalar ops whose terms have the number of a predicate as their value."""
@@ -134,7 +136,7 @@ class _Nest:
         return self._add(FormulaTerm(PLACE, "index", input=len(self.ranges) - 1))
 
     def _select(self, test: int, inside: int, outside: int) -> int:
-        return self._add(FormulaTerm("arith.select", self.terms[inside].element, (test, inside, outside)))
+        return self._add(FormulaTerm(_SELECT, self.terms[inside].element, (test, inside, outside)))
 
     def _along(self, index: Indices, steps: Sequence[int], *, clamps: bool) -> tuple[int, tuple[int, ...]]:
         """The offset and the strides of loops of an index, whose dimensions have these steps.
@@ -182,17 +184,23 @@ class _Nest:
         known: dict[ir.Value, int] = {block.arguments[number]: term for number, term in of.items()}
         *steps, last = (each.operation for each in block.operations)
         for step in steps:
-            if step.name == "linalg.index":
-                known[step.result] = self._place(at[ir.IntegerAttr(step.attributes["dim"]).value])
-                continue
-            if step.name == _POWER:
-                known[step.result] = self._power(known[step.operands[0]], step)
-                continue
-            operands = tuple(known[each] if each in known else self._constant(each) for each in step.operands)
-            value = step.attributes["predicate"] if step.name in COMPARISONS else None
-            number = float(ir.IntegerAttr(value).value) if value is not None else 0.0
-            known[step.result] = self._add(FormulaTerm(step.name, _element(step.result), operands, number))
+            known[step.result] = self._step(step, known, at)
         return known[last.operands[0]]
+
+    def _step(self, step: ir.Operation, known: Mapping[ir.Value, int], at: Indices) -> int:
+        """A scalar op of a body, whose values have these terms."""
+        if step.name == "linalg.index":
+            return self._place(at[ir.IntegerAttr(step.attributes["dim"]).value])
+        if step.name == _POWER:
+            return self._power(known[step.operands[0]], step)
+        decided = _decided(step.operands[0]) if step.name == _SELECT else None
+        given = [*step.operands] if decided is None else [step.operands[1 if decided else 2]]
+        operands = tuple(known[each] if each in known else self._constant(each) for each in given)
+        if decided is not None:
+            return operands[0]
+        value = step.attributes["predicate"] if step.name in COMPARISONS else None
+        number = float(ir.IntegerAttr(value).value) if value is not None else 0.0
+        return self._add(FormulaTerm(step.name, _element(step.result), operands, number))
 
     def _power(self, term: int, step: ir.Operation) -> int:
         """A power with a small exponent, as products."""
@@ -212,3 +220,10 @@ class _Nest:
 
 def _element(value: ir.Value) -> str:
     return str(ElementType.of(value.type))
+
+
+def _decided(condition: ir.Value) -> bool | None:
+    """A constant condition; None for others."""
+    op = producer(condition)
+    found = op.attributes["value"] if op is not None and op.name == ARITH_CONSTANT else None
+    return found.value if isinstance(found, ir.BoolAttr) else None

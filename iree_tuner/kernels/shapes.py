@@ -354,10 +354,62 @@ def _one_line(moves: _Moves, size: int, images: int) -> _Moves:
     return line if images > 1 else image, line, pixel, channel, group
 
 
+@dataclass(frozen=True)
+class _Along:
+    """One dimension of images, or the images themselves.
+
+    Attributes:
+        read, written: sizes in the input, without zeros around it, and in the result.
+        window, stride, dilation, low, spread: see `ConvShape`.
+        padded: whether windows reach outside.
+        moves: strides in the input, in the filter and in the result, in elements.
+    """
+
+    read: int
+    written: int
+    moves: tuple[int, int, int]
+    window: int = 1
+    stride: int = 1
+    dilation: int = 1
+    low: int = 0
+    spread: int = 1
+    padded: bool = False
+
+    def with_inner(self, other: _Along) -> _Along | None:
+        """Both as one, if windows have one element of each and elements follow each other; otherwise None."""
+        plain = (
+            each.read == each.written and each.window == each.stride == each.spread == 1 and not each.padded
+            for each in (self, other)
+        )  # fmt: skip
+        dense = all(self.moves[at] == other.read * other.moves[at] for at in (0, 2))
+        size = self.read * other.read
+        return replace(other, read=size, written=size) if all(plain) and dense else None
+
+    def one_line(self) -> _Along:
+        """The dimension of lines, of which there is one with these pixels."""
+        image, filter_, result = self.moves
+        return _Along(1, 1, (self.read * image, self.window * filter_, self.written * result))
+
+
+def _as_images(along: Sequence[_Along]) -> tuple[_Along, _Along, _Along] | None:
+    """Images, lines and pixels, from dimensions of which some can be joined; None if too many are left."""
+    left = [*along]
+    if len(left) == 2:
+        left.insert(1, left[1].one_line())
+    while len(left) > 3:
+        pairs = ((at, left[at].with_inner(left[at + 1])) for at in range(len(left) - 1))
+        at, both = next((pair for pair in pairs if pair[1] is not None), (0, None))
+        if both is None:
+            return None
+        left[at : at + 2] = [both]
+    return left[0], left[1], left[2]
+
+
 def conv_shape(problem: Problem) -> ConvShape | None:
     """The problem as a 2-D convolution; None if it is none.
 
     A convolution over one dimension has images of one line, a depthwise one groups of one channel and filter.
+    One over three dimensions has a window of one element along some, which are joined with others.
     """
     workload = problem.workload
     if not is_convolution(workload) or workload.dynamic:
@@ -366,45 +418,44 @@ def conv_shape(problem: Problem) -> ConvShape | None:
     roles = [workload.role(each) for each in names]
     counts = [*map(len, roles)]
     around = [*counts[:2], counts[3]], counts[2:6:2], counts[5]
-    if around[0] not in ([1, 2, 2], [1, 1, 1]) or around[1:] not in (([1, 1], 0), ([1, 1], 1), ([0, 0], 1)):
+    if around[0] not in ([1, size, size] for size in (1, 2, 3)) or around[1:] not in (
+        ([1, 1], 0), ([1, 1], 1), ([0, 0], 1),
+    ):  # fmt: skip
         return None
-    (n,), (*y, x), filters, (*ky, kx), channels, depth = roles
+    (n,), out, filters, window, channels, depth = roles
     f, c, group = (each[0] if each else -1 for each in (filters, channels, depth))
     whole = problem.inputs[0].shape  # groups and channels may be joined in it, and in the result
     sources = _sources(workload, whole)
-    out = tuple(workload.loops[each] for each in workload.maps[2].loops)
-    shapes = [tuple(size for _, size in sources), problem.inputs[1].shape, out]
+    sizes = workload.loops
+    shapes = [tuple(size for _, size in sources), problem.inputs[1].shape,
+              tuple(sizes[each] for each in workload.maps[2].loops)]  # fmt: skip
     image, filter_, result = (_moves(*each) for each in zip(workload.maps, shapes, strict=True))
-    places = [_dimension(workload.maps[0], {*each}) for each in ((*y, *ky), (x, kx)) if each]
+    places = [_dimension(workload.maps[0], {*each}) for each in zip(out, window, strict=True)]
     padding = [(problem.padding or ((0, 0),) * len(whole))[at] for at, _ in sources]
     apart = [(problem.spread or (1,) * len(whole))[at] for at, _ in sources]
     zeros = [at for at, each in enumerate(padding) if any(each) or apart[at] > 1]
     if None in places or not {*zeros} <= {*places}:
         return None
-    sizes = workload.loops
-    if ky and filter_.get(ky[0], 0) != filter_.get(kx, 0) * sizes[kx]:
+    along = [_Along(sizes[n], sizes[n], (image.get(n, 0), 0, result.get(n, 0)))]
+    parameters = workload.parameter("strides"), workload.parameter("dilations")
+    for at, own, inner, stride, dilation in zip(places, out, window, *parameters, strict=True):
+        assert at is not None
+        moves = math.prod(shapes[0][at + 1 :]), filter_.get(inner, 0), result.get(own, 0)
+        around_it = padding[at][0], apart[at], at in zeros
+        along.append(_Along(shapes[0][at], sizes[own], moves, sizes[inner], stride, dilation, *around_it))
+    if (found := _as_images(along)) is None:
         return None
-    known = [at for at in places if at is not None]
-    (line, pixel), (out_line, out_pixel) = (
-        _both([moves[at] for at in own], size * moves[own[-1]])
-        for own, size, moves in (
-            (known, shapes[0][known[-1]], [math.prod(shapes[0][at + 1 :]) for at in range(len(shapes[0]))]),
-            ((*y, x), sizes[x], [result.get(at, 0) for at in range(len(sizes))]),
-        )
-    )
-    (in_h, in_w), (out_h, out_w) = (
-        _both([shapes[0][at] for at in known]),
-        _both([sizes[at] for at in (*y, x)]),
-    )
+    every, line, pixel = found
+    if line.window > 1 and line.moves[1] != pixel.moves[1] * pixel.window:
+        return None
     each_group = [math.prod(sizes[at] for at in own) for own in (filters, channels, depth)]
-    window_h, window_w = _both([sizes[at] for at in (*ky, kx)])
     return ConvShape(
-        sizes[n], out_h, out_w, each_group[0], each_group[1], each_group[2], in_h, in_w, window_h,
-        window_w, _both(workload.parameter("strides")), _both(workload.parameter("dilations")),
-        _both([padding[at][0] for at in known], 0), bool(zeros), _both([apart[at] for at in known]),
-        (image.get(n, 0), line, pixel, image.get(c, 0), image.get(group, 0)),
-        (filter_.get(kx, 0), filter_.get(c, 0), filter_.get(f, 0), filter_.get(group, 0)),
-        (result.get(n, 0), out_line, out_pixel, result.get(f, 0), result.get(group, 0)),
+        every.read, line.written, pixel.written, each_group[0], each_group[1], each_group[2], line.read,
+        pixel.read, line.window, pixel.window, (line.stride, pixel.stride), (line.dilation, pixel.dilation),
+        (line.low, pixel.low), bool(zeros), (line.spread, pixel.spread),
+        (every.moves[0], line.moves[0], pixel.moves[0], image.get(c, 0), image.get(group, 0)),
+        (pixel.moves[1], filter_.get(c, 0), filter_.get(f, 0), filter_.get(group, 0)),
+        (every.moves[2], line.moves[2], pixel.moves[2], result.get(f, 0), result.get(group, 0)),
     )  # fmt: skip
 
 
@@ -420,11 +471,6 @@ def _sources(workload: Workload, shape: Sequence[int]) -> list[tuple[int, int]]:
         found.append((at, size))
         left //= size
     return found
-
-
-def _both(found: Sequence[int], missing: int = 1) -> tuple[int, int]:
-    """Numbers for lines and pixels, from those of pixels alone or of both."""
-    return (missing, found[0]) if len(found) == 1 else (found[0], found[1])
 
 
 def _moves(map_: IndexingMap, shape: Sequence[int]) -> dict[int, int]:

@@ -92,8 +92,11 @@ def build_kernel_spec(
         spec = _KernelSpec(
             module, target if target.context == context else attribute_from(str(target), context)
         )
+        before = dict.fromkeys(each for placement in placements for each in placement.site.first)
+        decided = [spec.add_ops(Placement(each, FusedOps().make(each.problem))) for each in before]
+        known = [[*spec.scalars.values()], decided]
         first, last, parts, kinds = list[_Pair](), list[_Pair](), list[_Pair](), dict[str, list[_Pair]]()
-        rounds: dict[tuple[bool, bool, int, int], list[_Pair]] = {}
+        rounds: dict[tuple[bool, bool, int], list[_Pair]] = {}
         rows: dict[int, list[_Pair]] = {}  # norms, by their number of terms
         for placement in placements:
             if placement.code.kind == "ops":  # kernels and chains see the program with joint products
@@ -110,20 +113,19 @@ def build_kernel_spec(
                 chain = placement.site.problem.workload.op in FusedOps.replaces
                 (last if chain else parts).extend(spec.add(placement))
                 continue
-            # Larger problems come first: a part of one may be another problem, and the beginning of a long
-            # epilogue may be a shorter epilogue. The transpose of an attention's values may be what another
-            # product, equal to that of the values, ends with.
-            problem = placement.site.problem
-            attends = problem.workload.family == Attention.name
-            terms = 0 if problem.finish is None else len(problem.finish.terms)
-            key = bool(placement.site.one_op), attends, len(problem.epilogue), terms
+            # Larger problems come first: a part of one may be another problem, and ops of a long epilogue may
+            # be a shorter one, such as the power in a GELU. The transpose of an attention's values may be
+            # what another product, equal to that of the values, ends with.
+            attends = placement.site.problem.workload.family == Attention.name
+            key = bool(placement.site.one_op), attends, _count_in(placement.site.case)
             rounds.setdefault(key, []).extend(spec.add(placement))
         larger_first = [rounds[key] for key in sorted(rounds, reverse=True)]
         larger_first += [rows[count] for count in sorted(rows, reverse=True)]
         first = [pair for kind, own in kinds.items() for pair in spec.nested(kind, own)]
         with ir.InsertionPoint(module.body):
             padded = any(each.site.padded for each in placements)
-            _build_main([first, [*spec.scalars.values()], *larger_first, last, parts], padded=padded)
+            scalars = [pair for pair in spec.scalars.values() if pair not in known[0]]
+            _build_main([first, *known, scalars, *larger_first, last, parts], padded=padded)
         try:
             module.operation.verify()
         except ir.MLIRError as error:
@@ -266,9 +268,11 @@ def _build_function(
 
 def _build_ops(name: str, program: bytes) -> None:
     _program, source = _function_in(program)
-    inputs, *ops = source.arguments, *(op.operation for op in source.operations)
-    with private_function(name, [each.type for each in inputs], ops[-1].operands[0].type) as arguments:
-        util.ReturnOp([copy_ops(ops[:-1], dict(zip(inputs, arguments, strict=True)))])
+    inputs, *ops, end = source.arguments, *(op.operation for op in source.operations)
+    result = end.operands[0]
+    with private_function(name, [each.type for each in inputs], result.type) as arguments:
+        values: dict[ir.Value, ir.Value] = dict(zip(inputs, arguments, strict=True))
+        util.ReturnOp([copy_ops(ops, values) if ops else values[result]])
 
 
 def _function_in(program: bytes) -> tuple[ir.Module, ir.Block]:
@@ -312,6 +316,12 @@ def _matcher(
     with ir.InsertionPoint(block):
         yield block
         transform.YieldOp([])
+
+
+def _count_in(case: bytes) -> int:
+    """How many ops a site's case has."""
+    _program, block = _function_in(case)
+    return len([*block.operations])
 
 
 def _any_constants(case: bytes) -> str:

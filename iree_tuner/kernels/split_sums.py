@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import takewhile
 from types import MappingProxyType
 from typing import Any
 
@@ -84,6 +85,7 @@ class OpsOfBlock:
     once: set[ir.Operation]  # those on constants only, which the compiler evaluates when a program is loaded
     epilogues: set[ir.Operation]  # those that join the dispatch of a product or sum before them
     roots: Mapping[ir.Operation, int]  # numbers of the program's root ops (`site.roots_of`)
+    norms: set[ir.Operation] = field(default_factory=set[ir.Operation])  # ends of norms that chains read
 
     @cached_property
     def place(self) -> dict[ir.Operation, int]:
@@ -110,7 +112,7 @@ def find_chains(
 
 def _chains_of(block: OpsOfBlock, larger: Mapping[ir.Operation, bytes]) -> list[Site]:
     ops, fixed, epilogues = block.ops, block.once, block.epilogues
-    left, place = fixed | epilogues, block.place
+    left, place = fixed | epilogues | block.norms, block.place
     computed = {op for op in ops if is_elementwise(op) and not is_move(op)}
     taken: set[ir.Operation] = set()
     found: list[Site] = []
@@ -119,15 +121,14 @@ def _chains_of(block: OpsOfBlock, larger: Mapping[ir.Operation, bytes]) -> list[
         if op in taken or not ends or op in fixed or op in epilogues:
             continue
         wide, own = (cone_of(op, place, ops, left, parts=parts) for parts in (True, False))
-        chains = _chains_to(sorted(wide, key=place.__getitem__))
+        chains = _chains_to(sorted(wide, key=place.__getitem__), larger)
         taken |= wide if chains else own
         others = [own] if own != wide else []  # where a product before takes what moves its result
         if any(_joins_any(each, epilogues) for each in wide & computed):
             others.append(cone_of(op, place, ops, left | computed, parts=True))  # or what computes of it
         for cone in others:
-            chains += _chains_to(sorted(cone, key=place.__getitem__))
-        shared = len({use.owner for use in op.result.uses}) > 1
-        found = [*(replace(each, within=larger.get(op, b""), shared=shared) for each in chains), *found]
+            chains += _chains_to(sorted(cone, key=place.__getitem__), larger)
+        found = [*chains, *found]
     return found
 
 
@@ -141,7 +142,7 @@ def _joins_any(op: ir.Operation, epilogues: Collection[ir.Operation]) -> bool:
     )
 
 
-def _chains_to(ops: list[ir.Operation]) -> list[Site]:
+def _chains_to(ops: list[ir.Operation], larger: Mapping[ir.Operation, bytes]) -> list[Site]:
     """The chain of ordered ops, and what it is without moves at its end: a product may read through these.
 
     Without the ops before a reshape, if no single op has an index for them all.
@@ -149,14 +150,14 @@ def _chains_to(ops: list[ir.Operation]) -> list[Site]:
     joins = [at for at, op in enumerate(ops) if op.name in JOINS]
     if not (joins or any(op.name == SLICE for op in ops)) or len(ops) < _LEAST_OPS:
         return []
-    whole = _chain(ops)
+    whole = _chain(ops, larger)
     if whole is None:
         reshapes = [op for op in ops if op.name in (EXPAND, COLLAPSE)]
         cut = _up_to(reshapes[-1], ops) if reshapes else ops
-        return _chains_to([op for op in ops if op not in cut])
-    moves = ops[joins[-1] + 1 :] if joins else []
-    before = _up_to(ops[joins[-1]], ops) if moves and all(map(is_move, moves)) else []
-    return [whole, *filter(None, [_chain(before) if len(before) >= _LEAST_OPS else None])]
+        return _chains_to([op for op in ops if op not in cut], larger)
+    moves = [*takewhile(is_move, reversed(ops[joins[-1] + 1 :] if joins else []))]
+    before = _up_to(ops[-1 - len(moves)], ops) if moves else []
+    return [whole, *filter(None, [_chain(before, larger) if len(before) >= _LEAST_OPS else None])]
 
 
 def _up_to(last: ir.Operation, ops: Sequence[ir.Operation]) -> list[ir.Operation]:
@@ -311,7 +312,7 @@ def epilogues_of(ops: Iterable[ir.Operation], *, products: bool = False) -> set[
     return found
 
 
-def _chain(ops: list[ir.Operation]) -> Site | None:
+def _chain(ops: list[ir.Operation], larger: Mapping[ir.Operation, bytes]) -> Site | None:
     """The site of a chain, from its ops in order; None if they cannot be written as one op."""
     values, every = gathered(ops)
     result = ops[-1].result
@@ -326,7 +327,9 @@ def _chain(ops: list[ir.Operation]) -> Site | None:
     along = nest is None or all(set(each.strides[-1:]) <= {0, 1} for each in nest.merged().accesses)
     if nest is not None and (nest.iterations < LEAST_ELEMENTS or not along):
         nest = None
-    return site_of_plan(plan, values, every, nest)
+    shared = len({use.owner for use in result.uses}) > 1
+    found = site_of_plan(plan, values, every, nest)
+    return replace(found, within=larger.get(ops[-1], b""), shared=shared)
 
 
 def site_of_ops(

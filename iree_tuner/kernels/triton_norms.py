@@ -295,7 +295,8 @@ class _Writer:
         mask = " & ".join(filter(None, (self._mask(own, place), *where)))
         masked = f", mask={mask}, other=0" if mask else ""
         address = self._address(f"x{access.input}", access.strides, access.offset, place)
-        return f"tl.load({address}{' + 0 * lane' if where else ''}{masked})"  # all lanes have a mask
+        wide = mask and (where or all(self.tiles.axes[number].block == 1 for number in own))
+        return f"tl.load({address}{' + 0 * lane' if wide else ''}{masked})"  # all lanes have a mask
 
     def _store(self, value: str, axes: Sequence[int], place: int = 0) -> None:
         parts = self.tiles.parts if self.tiles.sums else 1

@@ -9,6 +9,8 @@ import iree.runtime as rt
 from iree.compiler import ir
 
 from iree_tuner.compiler.session import CompilerSession
+from iree_tuner.kernels.known import fold_known
+from iree_tuner.kernels.spec import bring_into_form
 from iree_tuner.kernels.split_sums import OpsOfBlock, blocks_of
 from iree_tuner.program.phases import select_target
 from iree_tuner.targets import parse_target
@@ -22,11 +24,13 @@ def session(target=HOST, flags=()):
 
 
 def found_by(find: Callable[[list[OpsOfBlock]], list], text: str) -> list:
-    """What is found in a program after `abi`."""
+    """What is found in a program as specs have it before they match."""
     own = session()
     with own.context, ir.Location.unknown():
         module = own.parse(text)
         own.run(module, stop="abi")
+        bring_into_form(module)
+        fold_known(module)
         return find(blocks_of(module))
 
 

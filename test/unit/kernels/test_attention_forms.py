@@ -16,7 +16,9 @@ from kernels.test_attention_sites import KERNEL, found, needs_triton, results
 from problems import sites_in
 
 from iree_tuner.kernels.c_attention import CAttention
+from iree_tuner.kernels.find import find_here
 from iree_tuner.kernels.kernel import KernelError
+from iree_tuner.ops.attention import is_attention
 from iree_tuner.targets import parse_target
 
 CUDA = parse_target("cuda:sm_89")
@@ -107,6 +109,18 @@ def test_each_form_is_one_problem() -> None:
     ]
     for form, given, (got,) in zip(forms, read, results_of_all(programs, shaped), strict=True):
         assert np.abs(got.reshape(-1) - reference(form, *given).reshape(-1)).max() < 2e-3, form.name
+
+
+@pytest.mark.parametrize(("name", "batch"), [("rotary_pairs", (2, 4)), ("rotary_grouped", (2, 2, 2))])
+def test_rotated_queries_and_keys_are_a_chain_each(name: str, batch: tuple[int, ...]) -> None:
+    """Keys are turned for their product, and pairs of numbers are one dimension of an attention's array."""
+    text = (PROGRAMS / f"{name}.mlir").read_text()
+    places = find_here(text.encode(), "p.mlir", CUDA, chains=True, norms=True).places
+    (attention,) = [each.sites[-1] for each in places if is_attention(each.sites[-1].problem.workload)]
+    assert attention.problem.workload.sizes("batch") == batch
+    assert attention.problem.workload.sizes("k1") == (16,)
+    chains = [each for each in places if each.sites[0].problem.workload.op == "fused"]
+    assert sum(not within for each in chains for within in each.within) == 2
 
 
 def test_the_compilers_op_may_have_a_mask() -> None:

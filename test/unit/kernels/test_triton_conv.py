@@ -254,3 +254,48 @@ def test_timed_alone_as_one_dispatch(only_dispatch) -> None:
     roomy = with_scratch(harness, max(code.scratch_bytes, 64), CUDA.flags)
     built = build_kernel_here(roomy, CUDA.flags, site.problem, code)
     assert (built.outcome, built.message) == ("ok", "")
+
+
+@pytest.mark.parametrize(
+    ("window", "images", "sizes", "windows", "low"),
+    [
+        ((1, 3, 3), 8, (6, 5), (3, 3), (1, 1)),
+        ((3, 1, 1), 2, (4, 30), (3, 1), (1, 0)),
+        ((1, 1, 1), 8, (6, 5), (1, 1), (0, 0)),
+        ((1, 1, 3), 8, (6, 5), (1, 3), (0, 1)),
+    ],
+)
+def test_three_dimensions_are_two_where_windows_are_flat(window, images, sizes, windows, low) -> None:
+    """The frames of a film are images, or the pixels of an image are a line."""
+    pads = ", ".join(f"[{each // 2}, {each // 2}]" for each in window)
+    filter_ = f"{'x'.join(map(str, window))}x16x8"
+    text = f"""
+    func.func @main(%x: tensor<2x4x6x5x16xf16>, %w: tensor<{filter_}xf16>) -> tensor<2x4x6x5x8xf32> {{
+      %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, 2, f]x[0, 1, 2, i, o]->[b, 0, 1, 2, f],
+          window = {{pad = [{pads}]}} {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}}
+          : (tensor<2x4x6x5x16xf16>, tensor<{filter_}xf16>) -> tensor<2x4x6x5x8xf32>
+      return %0 : tensor<2x4x6x5x8xf32>
+    }}"""
+    (place,) = find_here(text.encode(), "p.mlir", CUDA).places
+    problem = place.sites[-1].problem
+    assert KERNEL.refuses(problem) == ""
+    shape = conv_shape(problem)
+    assert shape is not None
+    assert (shape.images, shape.in_h, shape.in_w) == (images, *sizes) == (images, shape.out_h, shape.out_w)
+    assert (shape.window_h, shape.window_w) == windows
+    assert shape.low == low
+    assert shape.image == (16 * sizes[0] * sizes[1], 16 * sizes[1], 16, 1, 0)
+    assert shape.result == (8 * sizes[0] * sizes[1], 8 * sizes[1], 8, 1, 0)
+    assert shape.filter == (128, 8, 1, 0)
+
+
+def test_windows_of_three_dimensions_are_refused() -> None:
+    text = """
+    func.func @main(%x: tensor<2x4x6x5x16xf16>, %w: tensor<3x3x3x16x8xf16>) -> tensor<2x2x4x3x8xf32> {
+      %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, 2, f]x[0, 1, 2, i, o]->[b, 0, 1, 2, f],
+          window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+          : (tensor<2x4x6x5x16xf16>, tensor<3x3x3x16x8xf16>) -> tensor<2x2x4x3x8xf32>
+      return %0 : tensor<2x2x4x3x8xf32>
+    }"""
+    (place,) = find_here(text.encode(), "p.mlir", CUDA).places
+    assert "not a convolution of rows or images" in KERNEL.refuses(place.sites[-1].problem)

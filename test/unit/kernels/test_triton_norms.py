@@ -26,7 +26,7 @@ from iree_tuner.kernels.nest import WORKGROUPS, Access, Nest, tiles_of
 from iree_tuner.kernels.normalizing import find_normalizing
 from iree_tuner.kernels.source import Competitors, chains_in, each_once, make_norms, norms_in, outlook_of
 from iree_tuner.kernels.split_sums import find_chains
-from iree_tuner.kernels.triton_norms import TritonNorms
+from iree_tuner.kernels.triton_norms import TritonNorms, source_of
 from iree_tuner.targets import Target, parse_target
 from iree_tuner.tuning.lab import Lab
 
@@ -112,6 +112,8 @@ ROWS = {
     "heads": [(400, 192), (24,)],
     "softmax": [(3, 100, 300)],
     "residual": [(300, 256), (256,), (300, 256)],  # the norm of a product, added to a residual
+    "var": [(2, 70, 700), (), (700,), (700,)],  # `jnp.var` chooses NaN where the count is not positive
+    "square": [(3, 100), (3, 100), (100, 100)],  # attention to a graph, whose rows are turned afterwards
 }
 """Inputs of the norms in programs that JAX 0.10 lowers."""
 
@@ -124,12 +126,41 @@ def test_a_norm_of_rows_is_one_kernel(monkeypatch, name: str) -> None:
     assert [each.shape for each in site.problem.inputs] == ROWS[name]
     rng = np.random.default_rng(0)
     kinds = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}
+    kinds["i1"] = np.bool_
     given = [rng.standard_normal(each.shape).astype(kinds[each.element_type]) for each in site.problem.inputs]
     out = written(monkeypatch, site.problem, given)
-    wide = [each.astype(np.float32) for each in given]
+    wide = [each if each.dtype == np.bool_ else each.astype(np.float32) for each in given]
     (wanted,) = results(in_f32(site.case), wide)
     near = 2.0**-6 if name == "rms_norm" else 2.0**-9
     np.testing.assert_allclose(out.astype(np.float32), wanted.reshape(out.shape), rtol=near, atol=near)
+
+
+def test_a_norm_of_which_others_read_a_part_is_whole() -> None:
+    """A row after the other, as RWKV mixes them: the chain begins with the norm's result."""
+    text = (Path(__file__).parent / "norms" / "shifted.mlir").read_text()
+    both = found_by(lambda blocks: [find_normalizing(blocks), find_chains(blocks)], text)
+    norms, chains = both
+    assert [each.shape for each in norms[0].problem.inputs] == [(2, 70, 700), (700,), (700,)]
+    assert b"rsqrt" in norms[0].case
+    assert all(b"rsqrt" not in each.case for each in chains)
+
+
+def test_lanes_that_read_one_element_have_one_mask_each(monkeypatch) -> None:
+    """Of groups that are whole images, which are not as many as the steps."""
+    value = [FormulaTerm(INPUT, "f32"), FormulaTerm(INPUT, "f32", input=1)]
+    minus = FormulaTerm("arith.subf", "f32", (0, 1))
+    nest = Nest(
+        (5, 1 << 15), (Access(0, 0, (1 << 15, 1)), Access(1, 0, (1, 0))), (*value, minus), (1 << 15, 1)
+    )
+    shapes = ((5, 1 << 15), (5,))
+    (squares, _), _ = problems(NORM)
+    inputs = tuple(replace(squares.inputs[0], shape=each, element_type="f32") for each in shapes)
+    problem = replace(squares, nest=nest, inputs=inputs, result=inputs[0])
+    given = [np.random.default_rng(0).standard_normal(each).astype(np.float32) for each in shapes]
+    out = written(monkeypatch, problem, given)
+    np.testing.assert_array_equal(out.reshape(shapes[0]), given[0] - given[1][:, None])
+    source = source_of(nest, tiles_of(nest), 2)
+    assert all("0 * lane" in line for line in source.splitlines() if "tl.load(x1" in line and "mask" in line)
 
 
 def in_f32(program: bytes) -> str:
