@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 from iree_tuner.kernels.formula import Formula, FormulaTerm
 
@@ -98,6 +98,8 @@ class Nest:
         ranges: what terms test.
         row: the number of the first of the innermost loops that are a row, if terms are reduced along it;
             otherwise None.
+        after: what is computed of each combined element, as further terms; they have no conditions. The
+            access `SUMS` is that element.
     """
 
     sizes: tuple[int, ...]
@@ -107,6 +109,7 @@ class Nest:
     ranges: tuple[Range, ...] = ()
     row: int | None = None
     combine: str = "arith.addf"
+    after: Formula = ()
 
     @property
     def iterations(self) -> int:
@@ -192,6 +195,11 @@ WORKGROUPS = 528
 _SUMMED, _WRITTEN = 2048, 1024
 """Elements of a tile, of sums and of elementwise ops: 8 for each of 256 and 128 threads."""
 _GROUP, _MOST_STEPS = 4, 8
+_CLUSTER = 8
+"""The most workgroups of a cluster that any GPU of compute capability 9.0 takes."""
+_WIDTHS = (256, 128, 64, 32, 16, 8, 4, 2, 1)
+_NEIGHBORS = 16
+"""The least elements that are next to each other: 32 bytes, of 16 bits each."""
 _VECTOR = 8
 """The number of elements of 16 bits that a thread reads at once."""
 _LANES = (1024, 512, 256, 128, 64)
@@ -228,13 +236,30 @@ class NestTiles:
         axes: what a tile goes along, outermost first.
         sums: whether the axes with steps are summed over.
         steps: the number of tiles of a workgroup.
-        parts: the number of workgroups along the axes with steps. Each writes a part of every sum.
+        parts: the number of workgroups along the axes with steps. Each has a part of every sum.
+        cluster: whether these are a cluster, which combines the parts.
     """
 
     axes: tuple[Axis, ...]
     sums: bool
     steps: int
     parts: int
+    cluster: bool = False
+
+    @property
+    def apart(self) -> int:
+        """The number of parts that are written of each sum; 0 if it is written whole."""
+        return self.parts if self.sums and self.parts > 1 and not self.cluster else 0
+
+    @property
+    def kept(self) -> int:
+        """The number of sums of a tile."""
+        return math.prod(each.block for each in self.axes if not each.stepped)
+
+    @property
+    def partial_bytes(self) -> int:
+        """The size of what the workgroups of clusters share: sums of 32 bits."""
+        return self.workgroups * self.kept * 4 if self.cluster else 0
 
     @property
     def workgroups(self) -> int:
@@ -263,15 +288,37 @@ def tiles_of(nest: Nest) -> NestTiles:
 
 
 def _tiles_of_sums(nest: Nest) -> NestTiles:
-    """Tiles of whole innermost loops, as many as fit."""
+    """Tiles of innermost loops, as wide along the result as there are enough workgroups for.
+
+    These sum whole results, or are clusters that do. Otherwise tiles are as wide as fits, and the parts are
+    combined later.
+    """
+    enough = 1 << max(1, WORKGROUPS // 2).bit_length() - 1
+    for least, width in product((enough, enough // 2), _WIDTHS):
+        axes = _axes_of_sums(nest, width)
+        tiles, apart = _stepped(axes), math.prod(each.tiles for each in axes if not each.stepped)
+        most = min(_CLUSTER, 1 << tiles.bit_length() - 1)
+        if apart * most < least:
+            continue
+        parts = min(most, power_of_two(-(-WORKGROUPS // apart)))
+        steps = -(-tiles // parts)
+        steps = -(-steps // _GROUP) * _GROUP if steps > _GROUP else steps
+        return NestTiles(axes, True, steps, parts, cluster=parts > 1)
+    return _in_parts(_axes_of_sums(nest, _SUMMED), math.inf, sums=True)
+
+
+def _axes_of_sums(nest: Nest, width: int) -> tuple[Axis, ...]:
+    """Axes of tiles that go along so much of the result, but along enough neighbors in memory."""
     axes: list[Axis] = []
-    room = _SUMMED
+    room, inner = _SUMMED, 1
     for loop in reversed(range(len(nest.sizes))):
-        size = nest.sizes[loop]
-        block = min(power_of_two(size), room)
-        axes.insert(0, Axis((loop,), size, block, nest.summed[loop]))
-        room = room // block if block >= size else 1
-    return _in_parts(tuple(axes), math.inf, sums=True)
+        size, summed = nest.sizes[loop], nest.summed[loop]
+        most = room if summed else min(room, max(width, power_of_two(-(-_NEIGHBORS // inner))))
+        block = min(power_of_two(size), most)
+        axes.insert(0, Axis((loop,), size, block, summed))
+        room, inner = room // block, inner * size
+        width = width if summed else max(1, width // block)
+    return tuple(axes)
 
 
 def _tiles_of_rows(nest: Nest, row: int) -> NestTiles:

@@ -13,10 +13,20 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
+from iree_tuner.kernels.formula import CONSTANT, INPUT, Formula, FormulaTerm
 from iree_tuner.kernels.fused_op import REDUCTIONS
 from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Problem
-from iree_tuner.kernels.nest import INSIDE, OUTSIDE, PLACE, REDUCED, Access, Nest, NestTiles, tiles_of
+from iree_tuner.kernels.nest import (
+    INSIDE,
+    OUTSIDE,
+    PLACE,
+    REDUCED,
+    SUMS,
+    Access,
+    Nest,
+    NestTiles,
+    tiles_of,
+)
 from iree_tuner.kernels.planned_nest import COMPARISON, OF_INTEGERS
 from iree_tuner.kernels.triton_code import ELEMENTS, NARROW, TritonKernel, code_of, compiled, unfit_arrays
 from iree_tuner.targets import Target
@@ -33,6 +43,7 @@ _INTEGERS = {"index": "tl.int32", **{f"i{width}": f"tl.int{width}" for width in 
 IMPORTS = (
     "import triton", "import triton.language as tl", "from triton.language.extra import libdevice",
 )  # fmt: skip
+_WAITS = "from iree_tuner.kernels.triton_source import cluster_waits"
 _WIDE = "tl.float32"
 _CHOICE = "arith.select"
 _SIMPLE = {
@@ -79,7 +90,7 @@ def unknown_term(nest: Nest, *, integers: bool = False) -> str:
 
     With `integers`, integers and numbers of loops can be.
     """
-    for term in nest.terms:
+    for term in (*nest.terms, *nest.after):
         integer = integers and (term.op in (PLACE, *_OF_INTEGERS) or _compares_integers(term))
         known = {**TYPES, **_INTEGERS} if integers else TYPES
         if term.element not in known:
@@ -97,7 +108,7 @@ def source_of(nest: Nest, tiles: NestTiles, inputs: int) -> str:
     """The text of a module with the function.
 
     The function's parameters are pointers to the inputs (`x0`, `x1`, ...) and to the result (`out`). Sums are
-    written as [*result, parts].
+    written as [*result, parts], or whole if the workgroups of a cluster combine them: they share `partial`.
 
     Args:
         nest: with merged loops.
@@ -127,8 +138,9 @@ class _Writer:
 
     def source(self, inputs: int) -> str:
         tiles, terms = self.tiles, range(len(self.nest.terms))
-        pointers = ", ".join([*(f"x{number}" for number in range(inputs)), "out"])
-        head = [*IMPORTS]
+        shared = ["partial"] if tiles.cluster else []
+        pointers = ", ".join([*(f"x{number}" for number in range(inputs)), "out", *shared])
+        head = [*IMPORTS, *([_WAITS] if tiles.cluster else [])]
         self._write("number = tl.program_id(0)")
         self._write(f"part = number % {tiles.parts}")
         self._write(f"number = number // {tiles.parts}")
@@ -186,9 +198,31 @@ class _Writer:
             for place, number in enumerate(shaped):
                 if axes[number].stepped:
                     self._write(f"total = tl.reduce(total, {place}, combined, keep_dims=True)")
+        if self.tiles.cluster:
+            self._share(shaped)
         self._write(f"number = tl.program_id(0) // {self.tiles.parts}")
         self._indices(stepped=False, shaped=shaped)
-        self._store("total", [number for number, axis in enumerate(axes) if not axis.stepped])
+        kept = [number for number, axis in enumerate(axes) if not axis.stepped]
+        first = len(self.nest.terms)
+        for number in range(first, first + len(self.nest.after)):
+            self._term(number)
+        self._store(f"v{first + len(self.nest.after) - 1}" if self.nest.after else "total", kept)
+
+    def _share(self, shaped: Sequence[int]) -> None:
+        """Combine the sums of the workgroups of a cluster, always in the same order."""
+        parts, inner, inside = self.tiles.parts, self.tiles.kept, list[str]()
+        for number in (each for each in shaped if not self.tiles.axes[each].stepped):
+            inner //= self.tiles.axes[number].block
+            inside.append(f"({self._inside(number, shaped)}) * {inner}")
+        place = " + ".join(["partial", *inside])
+        self._write(f"share = {place} + tl.program_id(0) * {self.tiles.kept}")
+        self._write("tl.store(share, total)")
+        self._write("cluster_waits()")
+        for part in range(parts):
+            start = f"(tl.program_id(0) // {parts} * {parts} + {part}) * {self.tiles.kept}"
+            # Not from the cache of this processor, which does not see what others write.
+            other = f'tl.load({place} + {start}, cache_modifier=".cg")'
+            self._write(f"total = {self._combined('total', other) if part else other}")
 
     def _write(self, line: str) -> None:
         self.lines.append(self.indent + line)
@@ -240,12 +274,16 @@ class _Writer:
         """The condition that these axes do not go past their ends; empty if they never do."""
         return " & ".join(self._name("m", number, place) for number in axes if self._masked(number))
 
+    @property
+    def _terms(self) -> Formula:
+        return (*self.nest.terms, *self.nest.after)
+
     @cached_property
     def _varying(self) -> frozenset[int]:
         """The terms that differ from one step of a workgroup to the next."""
         loops = [loop for axis in self.tiles.axes if axis.stepped for loop in axis.loops]
         found: set[int] = set()
-        for number, term in enumerate(self.nest.terms):
+        for number, term in enumerate(self.nest.terms):  # none of those after sums
             along = self._strides(term)
             if any(along[loop] for loop in loops if along) or not found.isdisjoint(term.of):
                 found.add(number)
@@ -258,8 +296,10 @@ class _Writer:
         return self.nest.ranges[term.input].strides if term.op in (INSIDE, OUTSIDE, PLACE) else ()
 
     def _term(self, number: int, place: int = 0) -> None:
-        term = self.nest.terms[number]
-        if term.op == INPUT:
+        term = self._terms[number]
+        if term.op == INPUT and self.nest.accesses[term.input].input == SUMS:
+            value = f"total.to({TYPES[term.element]})"
+        elif term.op == INPUT:
             where = [self._name("v", each, place) for each in term.of]
             value = self._load(self.nest.accesses[term.input], where, place)
             value = f"{value} != 0" if term.element == "i1" else value
@@ -274,7 +314,7 @@ class _Writer:
         elif term.op.startswith(REDUCED):
             value = self._reduced(term, self._name("v", term.of[0], place), place)
         else:
-            kinds = [self.nest.terms[each].element for each in term.of]
+            kinds = [self._terms[each].element for each in term.of]
             value = value_of(term, [self._name("v", each, place) for each in term.of], kinds)
         self._write(f"{self._name('v', number, place)} = {value}")
 
@@ -298,12 +338,13 @@ class _Writer:
         return f"tl.load({address}{' + 0 * lane' if where else ''}{masked})"  # all lanes have a mask
 
     def _store(self, value: str, axes: Sequence[int], place: int = 0) -> None:
-        parts = self.tiles.parts if self.tiles.sums else 1
-        strides = [(each or 0) * parts for each in self.nest.written]
-        mask = self._mask(axes, place)
+        parts = self.tiles.apart
+        strides = [(each or 0) * (parts or 1) for each in self.nest.written]
+        first = "part == 0" if self.tiles.cluster else ""
+        mask = " & ".join(f"({each})" for each in (self._mask(axes, place), first) if each)
         masked = f", mask={mask}" if mask else ""
         address = self._address("out", strides, 0, place)
-        self._write(f"tl.store({address}{' + part' if self.tiles.sums else ''}, {value}{masked})")
+        self._write(f"tl.store({address}{' + part' if parts else ''}, {value}{masked})")
 
     def _address(self, pointer: str, strides: Sequence[int], offset: int, place: int) -> str:
         """The address of elements with these strides of loops."""
@@ -373,7 +414,7 @@ _ELEMENTS: Knobs = {"warps": 4, "stages": 1}
 
 
 class TritonNorms(TritonKernel):
-    """Reads along the memory, whatever the loops are. Sums have 32 bits, and are added up in two launches."""
+    """Reads along the memory, whatever the loops are. Sums have 32 bits; parts of few are added up later."""
 
     name = "triton_norms"
     summary = "reductions, norms of rows and of groups, large elementwise ops, slices and joins, by Triton"
@@ -402,10 +443,14 @@ class TritonNorms(TritonKernel):
         function, tiles = function_of(problem.nest, len(problem.inputs))
         kinds = {**ELEMENTS, **NARROW}
         inputs = {f"x{number}": kinds[each.element_type] for number, each in enumerate(problem.inputs)}
-        made = compiled(function, {**inputs, "out": ELEMENTS[problem.result.element_type]}, {}, knobs)
-        bindings = range(len(inputs) + 1)
-        code = code_of(made, bindings, len(bindings), (tiles.workgroups, 1, 1), knobs)
-        return replace(code, parts=tiles.parts if tiles.sums else 0)
+        pointers = {**inputs, "out": ELEMENTS[problem.result.element_type]}
+        pointers |= {"partial": ELEMENTS["f32"]} if tiles.cluster else {}
+        made = compiled(function, pointers, {}, knobs)
+        code = code_of(
+            made, range(len(pointers)), len(pointers), (tiles.workgroups, 1, 1), knobs,
+            cluster=tiles.parts if tiles.cluster else 1, partial_bytes=tiles.partial_bytes,
+        )  # fmt: skip
+        return replace(code, parts=tiles.apart)
 
 
 def function_of(nest: Nest, inputs: int) -> tuple[Any, NestTiles]:

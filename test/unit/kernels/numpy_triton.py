@@ -32,7 +32,7 @@ class Pointer:
         return Pointer(self.array, self.places + other)
 
 
-def load(pointer, mask=True, other=0.0):
+def load(pointer, mask=True, other=0.0, cache_modifier=""):
     """Out of bounds only where the mask is false."""
     places, mask = np.broadcast_arrays(pointer.places, mask)
     assert ((places >= 0) & (places < pointer.array.size))[mask].all()
@@ -87,19 +87,29 @@ def install(monkeypatch, number):
     extra.libdevice = SimpleNamespace(tanh=np.tanh)
     triton = ModuleType("triton")
     triton.jit, triton.language = (lambda function: function), language
-    for each in (triton, language, extra):
+    source = ModuleType("iree_tuner.kernels.triton_source")
+    source.cluster_waits = lambda: None
+    for each in (triton, language, extra, source):
         monkeypatch.setitem(sys.modules, each.__name__, each)
 
 
 def written(monkeypatch, problem, given) -> np.ndarray:
-    """What the source of a problem's nest writes, workgroup by workgroup; of sums, the parts."""
+    """What the source of a problem's nest writes, workgroup by workgroup; of sums, one or more parts."""
     workgroup = [0]
     install(monkeypatch, lambda: workgroup[0])
     function, tiles = function_of(problem.nest, len(given))
     kinds = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}
-    shape = (*problem.result.shape, tiles.parts) if tiles.sums else problem.result.shape
+    shape = (*problem.result.shape, tiles.apart or 1) if tiles.sums else problem.result.shape
     out = np.full(shape, np.nan).astype(kinds[problem.result.element_type])
-    with np.errstate(all="ignore"):  # lanes past the end
-        for workgroup[0] in range(tiles.workgroups):
-            function(*(Pointer(each.reshape(-1)) for each in given), Pointer(out.reshape(-1)))
+    run_all(function, tiles, [*given, out], workgroup)
     return out
+
+
+def run_all(function, tiles, arrays, workgroup):
+    """Run all workgroups; those of clusters twice, so that each finds what others have stored."""
+    shared = [np.full(tiles.partial_bytes // 4, np.nan, np.float32)] if tiles.cluster else []
+    pointers = [Pointer(each.reshape(-1)) for each in (*arrays, *shared)]
+    with np.errstate(all="ignore"):  # lanes past the end
+        for _ in range(2 if tiles.cluster else 1):
+            for workgroup[0] in range(tiles.workgroups):
+                function(*pointers)
