@@ -98,6 +98,8 @@ class Nest:
         ranges: what terms test.
         row: the number of the first of the innermost loops that are a row, if terms are reduced along it;
             otherwise None.
+        scan: the number of the loop along which each element is combined with those before it; or None.
+        scanned: for a scan, what combines an earlier (the input 0) and a later element (1).
         after: what is computed of each combined element, as further terms; they have no conditions. The
             access `SUMS` is that element.
     """
@@ -109,6 +111,8 @@ class Nest:
     ranges: tuple[Range, ...] = ()
     row: int | None = None
     combine: str = "arith.addf"
+    scan: int | None = None
+    scanned: Formula = ()
     after: Formula = ()
 
     @property
@@ -135,6 +139,7 @@ class Nest:
             if (
                 nest.summed[outer] == nest.summed[inner]
                 and inner != nest.row
+                and nest.scan not in (outer, inner)
                 and all(
                     strides[outer] == strides[inner] * nest.sizes[inner]
                     for strides in (
@@ -186,6 +191,7 @@ class Nest:
             written=tuple(self.written[loop] for loop in last),
             ranges=tuple(replace(each, strides=cut(each.strides)) for each in self.ranges),
             row=None if self.row is None else sum(each < self.row for each in last),
+            scan=None if self.scan is None else last.index(self.scan),
         )
 
 
@@ -203,6 +209,7 @@ _NEIGHBORS = 16
 _VECTOR = 8
 """The number of elements of 16 bits that a thread reads at once."""
 _LANES = (1024, 512, 256, 128, 64)
+_LEAST_LANES = min(_LANES)
 _MOST_WASTE = 0.15
 
 
@@ -284,6 +291,8 @@ def tiles_of(nest: Nest) -> NestTiles:
     """The tiles of a nest with merged loops."""
     if nest.row is not None:
         return _tiles_of_rows(nest, nest.row)
+    if nest.scan is not None:
+        return _tiles_of_scan(nest, nest.scan)
     return _tiles_of_sums(nest) if any(nest.summed) else _tiles_of_elements(nest)
 
 
@@ -327,6 +336,28 @@ def _tiles_of_rows(nest: Nest, row: int) -> NestTiles:
     lanes = Axis(tuple(range(row, len(nest.sizes))), size, power_of_two(size))
     outer = [Axis((loop,), nest.sizes[loop], 1, loop == row - 1) for loop in range(row)]
     return _in_parts((*outer, lanes), max(1, _SUMMED // lanes.block), sums=False)
+
+
+def _tiles_of_scan(nest: Nest, scan: int) -> NestTiles:
+    """Tiles of lines along a scan, which a workgroup follows, with few lines if there are few tiles.
+
+    Loops inside of the scan are lanes, which read neighbors; the loop outside of it has more lines.
+    """
+    inner, sizes = math.prod(nest.sizes[scan + 1 :]), nest.sizes
+    lanes = min(power_of_two(inner), _LEAST_LANES)
+    rows = min(power_of_two(sizes[scan - 1]), _WRITTEN) if scan else 1
+    while True:
+        block = min(power_of_two(sizes[scan]), _SUMMED // lanes)
+        rows = min(rows, max(1, _WRITTEN // (block * lanes)))
+        outer = [Axis((loop,), sizes[loop], rows if loop == scan - 1 else 1) for loop in range(scan)]
+        last = [Axis(tuple(range(scan + 1, len(sizes))), inner, lanes)] if inner > 1 else []
+        axes = (*outer, Axis((scan,), sizes[scan], block, True), *last)
+        found = math.prod(each.tiles for each in axes if not each.stepped)
+        if found * 2 >= WORKGROUPS or (rows == 1 and lanes <= _NEIGHBORS):
+            steps = -(-sizes[scan] // block)
+            steps = -(-steps // _GROUP) * _GROUP if steps > _GROUP else steps
+            return NestTiles(axes, False, steps, 1)
+        rows, lanes = max(1, rows // 2), lanes if rows > 1 else lanes // 2
 
 
 def _tiles_of_elements(nest: Nest) -> NestTiles:

@@ -27,8 +27,7 @@ from iree.compiler.dialects import func
 from iree_tuner.compiler.context import ops_in
 from iree_tuner.compiler.linalg import access, generic
 from iree_tuner.kernels.epilogue import producer
-from iree_tuner.kernels.finish import Finish, finishes_of
-from iree_tuner.kernels.formula import INPUT
+from iree_tuner.kernels.followed import around, followed
 from iree_tuner.kernels.fused_op import (
     FusedOps,
     FusedPlan,
@@ -58,7 +57,7 @@ from iree_tuner.kernels.moves import (
     piece_of,
     repeats,
 )
-from iree_tuner.kernels.nest import SUMS, Access, Nest, common_parts, tiles_of
+from iree_tuner.kernels.nest import Nest
 from iree_tuner.kernels.operands import computed_operands
 from iree_tuner.kernels.planned_nest import nest_of
 from iree_tuner.kernels.shapes import combined_by, dimensions, start_of
@@ -373,7 +372,7 @@ def gathered(ops: Sequence[ir.Operation]) -> tuple[list[ir.Value], list[ir.Opera
             if before is not None and (is_source(before) or is_scalar_constant(value)):
                 made = filter(None, map(producer, before.operands))  # an empty tensor and a constant
                 every += [each for each in (*made, before) if each not in every]
-            elif before is None or before not in ops:
+            elif isinstance(value.owner, ir.Block) or value.owner.operation not in ops:
                 inputs[value] = None
         every.append(op)
     return list(inputs), every
@@ -498,7 +497,7 @@ def _reduction_site(op: ir.Operation, kept: Collection[ir.Operation], *, alone: 
     moved = {each for each in own if is_move(each) and joins_product(each.operands[0], kept)}
     own = _only_for(op, computed_before(whole, {*kept, *moved}) if moved else own)
     read, written = map(dimensions, indexing_maps(op))
-    for before, then in _around(own, op, alone=alone):
+    for before, then in around(own, op, alone=alone):
         values, every = gathered([*before, op])
         try:
             plan = plan_of(every[:-1], whole)
@@ -513,7 +512,7 @@ def _reduction_site(op: ir.Operation, kept: Collection[ir.Operation], *, alone: 
         nest, last = replace(nest, combine=combined_by(op)), op
         if then is not None:
             values, every = gathered([*before, op, *then.ops])
-            nest, last = _followed(nest, loops, op, then, values), then.ops[-1]
+            nest, last = followed(nest, loops, op, then, values), then.ops[-1]
         if nest is None or len(values) > MOST_INPUTS:
             continue
         case, arrays = case_of(values, every), tuple(map(array_of, values))
@@ -521,45 +520,6 @@ def _reduction_site(op: ir.Operation, kept: Collection[ir.Operation], *, alone: 
         problem = Problem(workload, arrays, array_of(last.result), fused=case, nest=nest)
         return Site(problem, case, function_of(op))
     return None
-
-
-def _around(
-    before: list[ir.Operation], op: ir.Operation, *, alone: bool
-) -> list[tuple[list[ir.Operation], Finish | None]]:  # fmt: skip
-    """The ops before a sum, or none, each with the steps that may follow it, longer ones first, and without."""
-    then = [*([] if alone else reversed(finishes_of(op.result))), None]
-    return [(each, after) for each in (before, list[ir.Operation]()) for after in then]
-
-
-def _followed(
-    nest: Nest, loops: Sequence[int], op: ir.Operation, then: Finish, values: Sequence[ir.Value]
-) -> Nest | None:
-    """The nest with a step after its sums, which reads these values; None if a kernel cannot have it.
-
-    `loops` are those of the result's dimensions. Sums of which parts are written have no such step.
-    """
-    shape, terms = ir.RankedTensorType(op.result.type).shape, len(nest.terms)
-    parts = common_parts(then.nest.sizes, [size for size in shape if size > 1])
-    large = [loop for loop in loops if nest.sizes[loop] > 1]
-    if parts is None or then.nest.ranges or [each.of for each in parts] != [*range(len(large))]:
-        return None
-
-    def read(access: Access) -> Access:
-        strides = [0] * len(nest.sizes)
-        for loop, part in zip(large, parts, strict=True):
-            strides[loop] = access.strides[part.loop] * part.factor
-        number = SUMS if access.input == SUMS else values.index(then.inputs[access.input])
-        return replace(access, input=number, strides=(0,) * len(strides) if number == SUMS else (*strides,))
-
-    after = tuple(
-        replace(
-            each, of=tuple(terms + term for term in each.of),
-            input=each.input + len(nest.accesses) if each.op == INPUT else each.input,
-        )
-        for each in then.nest.terms
-    )  # fmt: skip
-    found = replace(nest, accesses=(*nest.accesses, *map(read, then.nest.accesses)), after=after)
-    return None if tiles_of(found.merged()).apart else found
 
 
 def is_large_sum(op: ir.Operation) -> bool:
@@ -571,7 +531,7 @@ def _site_of(op: ir.Operation, kept: Collection[ir.Operation], *, alone: bool) -
     """The number of ops in the site of a sum, and the site; unless it is `alone`, with ops after it."""
     start, apart = zeros_of(op) or [], _loops_apart(op)
     own = [] if producer(op.operands[0]) in kept else computed_before(op.operands[0], kept)
-    for before, then in _around(own, op, alone=alone):
+    for before, then in around(own, op, alone=alone):
         values, every = gathered(before) if before else ([op.operands[0]], [])
         try:
             plan = plan_of(every, op.operands[0])
@@ -582,7 +542,7 @@ def _site_of(op: ir.Operation, kept: Collection[ir.Operation], *, alone: bool) -
         nest, ops, after = nest_of(plan, values, _kept(op)), [*every, *start, op], list[ir.Operation]()
         if then is not None:
             values, ops = gathered([*before, op, *then.ops])
-            nest = nest and _followed(nest, _kept(op), op, then, values)
+            nest = nest and followed(nest, _kept(op), op, then, values)
             after = ops[ops.index(op) + 1 :]
         if len(values) <= MOST_INPUTS and (nest is not None or then is None):
             fused = partial(_build, op, apart, plan, values, after)

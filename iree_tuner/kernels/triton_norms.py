@@ -90,7 +90,7 @@ def unknown_term(nest: Nest, *, integers: bool = False) -> str:
 
     With `integers`, integers and numbers of loops can be.
     """
-    for term in (*nest.terms, *nest.after):
+    for term in (*nest.terms, *nest.scanned, *nest.after):
         integer = integers and (term.op in (PLACE, *_OF_INTEGERS) or _compares_integers(term))
         known = {**TYPES, **_INTEGERS} if integers else TYPES
         if term.element not in known:
@@ -137,7 +137,8 @@ class _Writer:
     indent: str = "    "
 
     def source(self, inputs: int) -> str:
-        tiles, terms = self.tiles, range(len(self.nest.terms))
+        tiles, own = self.tiles, len(self.nest.terms)
+        terms = range(len(self._terms) if self._scans else own)
         shared = ["partial"] if tiles.cluster else []
         pointers = ", ".join([*(f"x{number}" for number in range(inputs)), "out", *shared])
         head = [*IMPORTS, *([_WAITS] if tiles.cluster else [])]
@@ -148,20 +149,29 @@ class _Writer:
         self._indices(stepped=False)
         for number in (each for each in terms if each not in self._varying):
             self._term(number)
+        if self._scans:
+            head += ["", "", "@triton.jit", "def combined(a, b):", *self._combination()]
+            self._write(f"carry = tl.zeros({self._lines}, {self._scanned})")
         if tiles.sums:
             head += ["", "", "@triton.jit", "def combined(a, b):", f"    return {self._combined('a', 'b')}"]
             self._write(f"total = tl.full([{tiles.elements}], {self._neutral}, tl.float32)")
         self._write(f"for step in range(0, {tiles.steps}, {tiles.group}):")
         self.indent *= 2
-        reads = [each for each in terms if each in self._varying and self.nest.terms[each].op in _FIRST]
+        varying = [each for each in terms if each in self._varying]
+        reads = [each for each in varying if self._terms[each].op in _FIRST and not self._is_sums(each)]
+        others = [each for each in varying if each not in reads]
         for place in range(tiles.group):
             self._write(f"number = part * {tiles.steps} + step + {place}")
             self._indices(stepped=True, place=place)
             for number in reads:
                 self._term(number, place)
         for place in range(tiles.group):
-            for number in (each for each in terms if each in self._varying and each not in reads):
+            for number in (each for each in others if each < own):
                 self._term(number, place)
+            if self._scans:
+                self._scan(place)
+                for number in (each for each in others if each >= own):
+                    self._term(number, place)
             self._use(place)
         self.indent = self.indent[: len(self.indent) // 2]
         if tiles.sums:
@@ -172,13 +182,65 @@ class _Writer:
     def _use(self, place: int) -> None:
         axes = range(len(self.tiles.axes))
         value = self._name("v", len(self.nest.terms) - 1, place)
-        if self.tiles.sums:
+        if self._scans:
+            last = self._name("v", len(self._terms) - 1, place)
+            self._store(last if self.nest.after else f"total_{place}", [*axes], place)
+        elif self.tiles.sums:
             inside = self._mask([number for number in axes if self.tiles.axes[number].stepped], place)
             value = f"{value}.to({_WIDE})"
             value = f"tl.where({inside}, {value}, {self._neutral})" if inside else value
             self._write(f"total = {self._combined('total', value)}")
         else:
             self._store(value, [*axes], place)
+
+    @property
+    def _scans(self) -> bool:
+        return self.nest.scan is not None
+
+    @property
+    def _scanned(self) -> str:
+        """The type of elements that are scanned."""
+        element = self.nest.terms[-1].element
+        return _WIDE if element in TYPES else _INTEGERS[element]
+
+    @property
+    def _lines(self) -> list[int]:
+        """The shape of a tile with one element for each line along the scan."""
+        return [1 if axis.stepped else axis.block for axis in self.tiles.axes if axis.block > 1]
+
+    def _combination(self) -> list[str]:
+        """The statements of a function that combines two elements."""
+        lines = list[str]()
+        for number, term in enumerate(self.nest.scanned):
+            wide = replace(term, element="f32") if term.element in ELEMENTS else term
+            kinds = [self.nest.scanned[each].element for each in term.of]
+            value = (
+                "ab"[term.input] if term.op == INPUT else value_of(wide, [f"v{of}" for of in term.of], kinds)
+            )
+            lines.append(f"    v{number} = {value}")
+        return [*lines, f"    return v{len(lines) - 1}"]
+
+    def _scan(self, place: int) -> None:
+        """Combine the elements of a tile with those before them, also of the tiles before."""
+        axes = [axis for axis in self.tiles.axes if axis.block > 1]
+        at = next(number for number, axis in enumerate(axes) if axis.stepped)
+        value, size = self._name("v", len(self.nest.terms) - 1, place), axes[at].block
+        lines = f"tl.reshape(({value} + 0 * lane).to({self._scanned}), {[axis.block for axis in axes]})"
+        self._write(f"total = tl.associative_scan({lines}, {at}, combined)")
+        if self.tiles.steps > 1:
+            joined = "combined(carry, total)"
+            # The first tile has no elements before it.
+            self._write(f"total = {joined if place else f'tl.where(step > 0, {joined}, total)'}")
+            index = ", ".join(":" if number == at else "None" for number in range(len(axes)))
+            last = f"tl.arange(0, {size})" + (f"[{index}]" if len(axes) > 1 else "")
+            self._write(f"ends = tl.where({last} == {size - 1}, total, 0).to({self._scanned})")
+            self._write(f"carry = tl.sum(ends, {at}, keep_dims=True)")
+        self._write(f"total_{place} = tl.reshape(total, [{self.tiles.elements}])")
+
+    def _is_sums(self, number: int) -> bool:
+        """Whether a term is a combined element."""
+        term = self._terms[number]
+        return term.op == INPUT and self.nest.accesses[term.input].input == SUMS
 
     def _combined(self, one: str, other: str) -> str:
         return _SIMPLE[self.nest.combine].format(one, other)
@@ -283,9 +345,13 @@ class _Writer:
         """The terms that differ from one step of a workgroup to the next."""
         loops = [loop for axis in self.tiles.axes if axis.stepped for loop in axis.loops]
         found: set[int] = set()
-        for number, term in enumerate(self.nest.terms):  # none of those after sums
+        for number, term in enumerate(self._terms):  # none of those after sums
             along = self._strides(term)
-            if any(along[loop] for loop in loops if along) or not found.isdisjoint(term.of):
+            if (
+                (self._scans and self._is_sums(number))
+                or any(along[loop] for loop in loops if along)
+                or not found.isdisjoint(term.of)
+            ):
                 found.add(number)
         return frozenset(found)
 
@@ -297,8 +363,9 @@ class _Writer:
 
     def _term(self, number: int, place: int = 0) -> None:
         term = self._terms[number]
-        if term.op == INPUT and self.nest.accesses[term.input].input == SUMS:
-            value = f"total.to({TYPES[term.element]})"
+        if self._is_sums(number):
+            kind = {**TYPES, **_INTEGERS}[term.element]
+            value = f"total{f'_{place}' if self._scans else ''}.to({kind})"
         elif term.op == INPUT:
             where = [self._name("v", each, place) for each in term.of]
             value = self._load(self.nest.accesses[term.input], where, place)
@@ -405,10 +472,12 @@ def runs_of(loops: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 _SUMMED = {"f16", "bf16", "f32"}
+_SCANNED = {*_SUMMED, "i32"}
 _READ = ("i1", "i8", "i16", "i32")
 """Integers that may be read."""
 
 _EACH = 16  # elements of a row for each thread: more workgroups run at once than with fewer
+_FEW = 4  # of a scan, where each thread scans its own first
 _SUMS: Knobs = {"warps": 8, "stages": 1}
 _ELEMENTS: Knobs = {"warps": 4, "stages": 1}
 
@@ -417,7 +486,9 @@ class TritonNorms(TritonKernel):
     """Reads along the memory, whatever the loops are. Sums have 32 bits; parts of few are added up later."""
 
     name = "triton_norms"
-    summary = "reductions, norms of rows and of groups, large elementwise ops, slices and joins, by Triton"
+    summary = (
+        "reductions, scans, norms of rows and groups, large elementwise ops, slices and joins, by Triton"
+    )
 
     def refuses(self, problem: Problem) -> str:
         nest = problem.nest
@@ -427,6 +498,8 @@ class TritonNorms(TritonKernel):
             return f"it has {unknown}, which the kernel does not compute"
         if any(nest.summed) and not {nest.terms[-1].element, problem.result.element_type} <= _SUMMED:
             return f"its sums are {problem.result.element_type}"
+        if nest.scan is not None and not {nest.terms[-1].element, problem.result.element_type} <= _SCANNED:
+            return f"it scans {problem.result.element_type}"
         return unfit_arrays(problem, _READ)
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
@@ -435,6 +508,9 @@ class TritonNorms(TritonKernel):
         if nest is not None and nest.row is not None:
             lanes = tiles_of(nest.merged()).elements
             return ({"warps": max(1, min(16, lanes // (32 * _EACH))), "stages": 1},)
+        if nest is not None and nest.scan is not None:
+            lanes = tiles_of(nest.merged()).elements
+            return ({"warps": max(1, min(8, lanes // (32 * _FEW))), "stages": 1},)
         return (_SUMS if nest is not None and any(nest.summed) else _ELEMENTS,)
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
@@ -443,7 +519,7 @@ class TritonNorms(TritonKernel):
         function, tiles = function_of(problem.nest, len(problem.inputs))
         kinds = {**ELEMENTS, **NARROW}
         inputs = {f"x{number}": kinds[each.element_type] for number, each in enumerate(problem.inputs)}
-        pointers = {**inputs, "out": ELEMENTS[problem.result.element_type]}
+        pointers = {**inputs, "out": kinds[problem.result.element_type]}
         pointers |= {"partial": ELEMENTS["f32"]} if tiles.cluster else {}
         made = compiled(function, pointers, {}, knobs)
         code = code_of(

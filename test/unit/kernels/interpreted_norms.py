@@ -19,14 +19,16 @@ from kernels.group_norms import EPSILON, Norm, expected, problems, statistics
 from kernels.interpreted_tensors import KNOWN, Tensor
 from kernels.random_chains import random_chain
 from kernels.test_reductions import FOUND, values
+from kernels.test_scans import LINES, WITH_MORE, given_to
 
 from iree_tuner.kernels import nest, normalizing, triton_source
 from iree_tuner.kernels import split_sums as chains
 from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
 from iree_tuner.kernels.nest import Access, Nest, tiles_of
+from iree_tuner.kernels.scans import find_scans
 from iree_tuner.kernels.triton_norms import TritonNorms, function_of
 
-TYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}
+TYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "i32": np.int32}
 KERNEL = TritonNorms()
 NORMS = (
     Norm(2, 16, 16, 8, 20),
@@ -60,7 +62,7 @@ def parts_of(loops, inputs, result, element):
     function, tiles = function_of(loops, len(inputs))
     shape = (*result, tiles.apart or 1) if tiles.sums else result
     shared = [np.full(tiles.partial_bytes // 4, np.nan, np.float32)] if tiles.cluster else []
-    out = np.full(shape, np.nan, np.float32).astype(TYPES[element])
+    out = np.full(shape, 1 << 30 if element == "i32" else np.nan).astype(TYPES[element])
     stored = [
         each.view(np.uint16) if each.dtype == TYPES["bf16"] else each for each in (*inputs, out, *shared)
     ]
@@ -68,6 +70,7 @@ def parts_of(loops, inputs, result, element):
         function[(tiles.workgroups, 1, 1)](*map(Tensor, stored))
     found = out.astype(float)
     assert not np.isnan(found).any()
+    assert not (found == 1 << 30).any()
     return found
 
 
@@ -181,6 +184,22 @@ def check_reductions():
     chains.LARGE, nest.WORKGROUPS = least, enough
 
 
+def check_scans():
+    """Running sums and the like, beside the program. Tiles are small, so that lines have several."""
+    width, nest._SUMMED = nest._SUMMED, 64
+    for text in (WITH_MORE, *(LINES[each][0] for each in ("rows", "columns", "middle", "one line", "logs"))):
+        site, *_ = found_by(find_scans, text)
+        problem = site.problem
+        given = given_to(problem)
+        stored = [each.view(np.uint16) if each.dtype == TYPES["bf16"] else each for each in given]
+        found = parts_of(problem.nest, stored, problem.result.shape, problem.result.element_type)
+        (wanted,) = results(site.case, given)
+        near = {"f16": 2.0**-8, "bf16": 2.0**-7}.get(problem.result.element_type, 1e-5)
+        np.testing.assert_allclose(found, wanted.astype(float), rtol=near, atol=1e-6, err_msg=text)
+    nest._SUMMED = width
+
+
+check_scans()
 check_rows()
 check_reductions()
 MOST = int(sys.argv[1]) if len(sys.argv) > 1 else 20

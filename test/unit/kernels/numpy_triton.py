@@ -59,6 +59,14 @@ def reduce(values, axis, combine, keep_dims=False):
     return _kept(np.expand_dims(found, axis) if keep_dims else found)
 
 
+def associative_scan(values, axis, combine):
+    first, *others = np.split(values, values.shape[axis], axis)
+    found = [first]
+    for each in others:
+        found.append(combine(found[-1], each))
+    return _kept(np.concatenate(found, axis))
+
+
 def _kept(value):
     return np.asarray(value).view(Values)
 
@@ -70,7 +78,7 @@ def install(monkeypatch, number):
         program_id=lambda _: number(), arange=lambda first, end: np.arange(first, end).view(Values),
         zeros=lambda shape, kind: np.zeros(shape, kind).view(Values),
         full=lambda shape, value, kind: np.full(shape, value, kind).view(Values),
-        reduce=reduce, reshape=np.reshape, load=load, store=store, maximum=maximum, minimum=minimum,
+        reduce=reduce, associative_scan=associative_scan, reshape=np.reshape, load=load, store=store, maximum=maximum, minimum=minimum,
         where=lambda *given: _kept(np.where(*given)),
         sum=lambda values, axis=None, keep_dims=False: _kept(np.sum(values, axis=axis, keepdims=keep_dims)),
         max=lambda values: _kept(np.fmax.reduce(values)),
@@ -84,7 +92,7 @@ def install(monkeypatch, number):
         PropagateNan=SimpleNamespace(ALL=True),
     )  # fmt: skip
     extra = ModuleType("triton.language.extra")
-    extra.libdevice = SimpleNamespace(tanh=np.tanh)
+    extra.libdevice = SimpleNamespace(tanh=np.tanh, log1p=np.log1p)
     triton = ModuleType("triton")
     triton.jit, triton.language = (lambda function: function), language
     source = ModuleType("iree_tuner.kernels.triton_source")
@@ -98,9 +106,10 @@ def written(monkeypatch, problem, given) -> np.ndarray:
     workgroup = [0]
     install(monkeypatch, lambda: workgroup[0])
     function, tiles = function_of(problem.nest, len(given))
-    kinds = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}
+    kinds = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "i32": np.int32}
     shape = (*problem.result.shape, tiles.apart or 1) if tiles.sums else problem.result.shape
-    out = np.full(shape, np.nan).astype(kinds[problem.result.element_type])
+    nothing = np.nan if problem.result.element_type != "i32" else -1 << 31
+    out = np.full(shape, nothing).astype(kinds[problem.result.element_type])
     run_all(function, tiles, [*given, out], workgroup)
     return out
 
