@@ -38,18 +38,23 @@ def followed(
     shape = ir.RankedTensorType(op.results[0].type).shape
     parts = common_parts(then.nest.sizes, [size for size in shape if size > 1])
     large = [loop for loop in loops if nest.sizes[loop] > 1]
-    if parts is None or then.nest.ranges or [each.of for each in parts] != [*range(len(large))]:
+    ranges = then.nest.ranges
+    if parts is None or (ranges and nest.scan is None) or [each.of for each in parts] != [*range(len(large))]:
         return None
 
-    def read(access: Access) -> Access:
+    def along(own: Sequence[int]) -> tuple[int, ...]:
         strides = [0] * len(nest.sizes)
         for loop, part in zip(large, parts, strict=True):
-            strides[loop] = access.strides[part.loop] * part.factor
+            strides[loop] = own[part.loop] * part.factor
+        return tuple(strides)
+
+    def read(access: Access) -> Access:
+        strides = along(access.strides)
         if access.input == SUMS:
             return Access(SUMS, 0, (0,) * len(strides))
         value = then.inputs[access.input]
         number = _SCANNED if _is_scanned(nest, op, value, strides, access.offset) else values.index(value)
-        return Access(number, access.offset, tuple(strides))
+        return Access(number, access.offset, strides)
 
     accesses, after, numbers = [*map(read, then.nest.accesses)], list[FormulaTerm](), list[int]()
     kept = [each for each in accesses if each.input != _SCANNED]
@@ -58,9 +63,12 @@ def followed(
             numbers.append(len(nest.terms) - 1)
             continue
         numbers.append(len(nest.terms) + len(after))
-        own = len(nest.accesses) + kept.index(accesses[each.input]) if each.op == INPUT else each.input
+        own = len(nest.ranges) + each.input
+        if each.op == INPUT:
+            own = len(nest.accesses) + kept.index(accesses[each.input])
         after.append(replace(each, of=tuple(numbers[term] for term in each.of), input=own))
-    found = replace(nest, accesses=(*nest.accesses, *kept), after=tuple(after))
+    ranges = (*nest.ranges, *(replace(each, strides=along(each.strides)) for each in ranges))
+    found = replace(nest, accesses=(*nest.accesses, *kept), after=tuple(after), ranges=ranges)
     return None if tiles_of(found.merged()).apart else found
 
 

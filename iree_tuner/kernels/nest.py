@@ -100,8 +100,8 @@ class Nest:
             otherwise None.
         scan: the number of the loop along which each element is combined with those before it; or None.
         scanned: for a scan, what combines an earlier (the input 0) and a later element (1).
-        after: what is computed of each combined element, as further terms; they have no conditions. The
-            access `SUMS` is that element.
+        after: what is computed of each combined element, as further terms; after sums, they have no ranges.
+            The access `SUMS` is that element.
     """
 
     sizes: tuple[int, ...]

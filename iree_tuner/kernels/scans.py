@@ -1,6 +1,6 @@
 """Running sums, products, maxima and the like along a dimension (scans), with elementwise ops around them.
 
-JAX's `cumsum` becomes such an op. The compiler's code for it scans each line by one thread.
+JAX's `cumsum` becomes such an op. The compiler's code for it goes through a line element by element.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from kernels.group_norms import EPSILON, Norm, expected, problems, statistics
 from kernels.interpreted_tensors import KNOWN, Tensor
 from kernels.random_chains import random_chain
 from kernels.test_reductions import FOUND, values
-from kernels.test_scans import LINES, WITH_MORE, given_to
+from kernels.test_scans import LINES, RUNNING_MEAN, WITH_MORE, given_to, scan
 
 from iree_tuner.kernels import nest, normalizing, triton_source
 from iree_tuner.kernels import split_sums as chains
@@ -187,7 +187,11 @@ def check_reductions():
 def check_scans():
     """Running sums and the like, beside the program. Tiles are small, so that lines have several."""
     width, nest._SUMMED = nest._SUMMED, 64
-    for text in (WITH_MORE, *(LINES[each][0] for each in ("rows", "columns", "middle", "one line", "logs"))):
+    for text in (
+        WITH_MORE,
+        scan((9, 70), 1, "f32", after=RUNNING_MEAN),
+        *(LINES[each][0] for each in ("rows", "columns", "middle", "logs")),
+    ):
         site, *_ = found_by(find_scans, text)
         problem = site.problem
         given = given_to(problem)

@@ -134,6 +134,22 @@ def test_ops_around_a_scan_are_computed_with_it(monkeypatch) -> None:
     np.testing.assert_allclose(found.astype(float), wanted, rtol=2.0**-9, atol=1e-6)
 
 
+RUNNING_MEAN = """%i = stablehlo.iota dim = 1 : tensor<9x70xi32>
+  %o = stablehlo.constant dense<1> : tensor<9x70xi32>
+  %c = stablehlo.add %i, %o : tensor<9x70xi32>
+  %n = stablehlo.convert %c : (tensor<9x70xi32>) -> KIND
+  %r = stablehlo.divide %z, %n : KIND"""
+
+
+def test_steps_after_a_scan_may_use_positions(monkeypatch) -> None:
+    """Such as how many elements were added."""
+    site, *_ = found_by(find_scans, scan((9, 70), 1, "f32", after=RUNNING_MEAN))
+    assert "place" in {each.op for each in site.problem.nest.after}
+    (x,) = given = given_to(site.problem)
+    found = written(monkeypatch, site.problem, given)
+    np.testing.assert_allclose(found, np.cumsum(x.astype(float), 1) / np.arange(1, 71), rtol=1e-5)
+
+
 def test_a_number_that_is_none_stays(monkeypatch) -> None:
     """For all later elements, in the tile and in later ones, and for no earlier ones."""
     site, *_ = found_by(find_scans, LINES["long"][0])
