@@ -307,8 +307,8 @@ def next_user(
 ) -> ir.Operation | None:
     """The first op that uses a known value; None if there is no such op, or one is in another block."""
     users = [use.owner.operation for value in known for use in value.uses]
-    source = producer(start)
-    if source is None or any(user.block != source.block for user in users):
+    source = start.owner  # a scan has two results
+    if isinstance(source, ir.Block) or any(user.block != source.operation.block for user in users):
         return None
     first: ir.Operation | None = None
     for user in users:

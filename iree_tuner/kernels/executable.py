@@ -315,9 +315,9 @@ def build_scalar_function(name: str, scalar: Scalar) -> None:
 
 
 @contextmanager
-def private_function(name: str, inputs: Sequence[ir.Type], result: ir.Type) -> Generator[list[ir.Value]]:
+def private_function(name: str, inputs: Sequence[ir.Type], *results: ir.Type) -> Generator[list[ir.Value]]:
     """Build a private function of the program, whose body is built in the block, from its arguments."""
-    kind = ir.FunctionType.get(list(inputs), [result])
+    kind = ir.FunctionType.get(list(inputs), list(results))
     function = util.FuncOp(name, ir.TypeAttr.get(kind), sym_visibility="private")
     places = [ir.Location.unknown()] * len(inputs)
     block = function.operation.regions[0].blocks.append(*inputs, arg_locs=places)

@@ -23,6 +23,7 @@ from iree_tuner.kernels.known import fold_known
 from iree_tuner.kernels.moves import is_elementwise
 from iree_tuner.kernels.normalizing import find_normalizing
 from iree_tuner.kernels.read_back import find_read_back
+from iree_tuner.kernels.scans import find_scans
 from iree_tuner.kernels.site import Site, find_sites, roots_of
 from iree_tuner.kernels.spec import bring_into_form, put_into
 from iree_tuner.kernels.split_sums import (
@@ -211,7 +212,7 @@ def _every(
         normal += find_computed(blocks) if norms else []
         sums = find_sums(blocks)
         taken = {root for own in (*sites, normal) for site in own for root in site.roots}
-        normal += find_reductions(blocks, taken) if norms else []
+        normal += [*find_reductions(blocks, taken), *find_scans(blocks)] if norms else []
         inputs = find_sliced_inputs(blocks) if chains else []
         inputs += find_read_back(blocks) if chains and not target.native else []
     fewer = _saving(list(dict.fromkeys(chained)), session, target)

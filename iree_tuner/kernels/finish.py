@@ -126,7 +126,7 @@ def _finish(sums: ir.Value, after: Sequence[ir.Operation], before: Finish) -> Fi
     last = after[-1].result
 
     def follows(op: ir.Operation) -> bool:
-        return op in after or (op != producer(sums) and _is_given(op, _count(sums)))
+        return op in after or (sums not in [*op.results] and _is_given(op, _count(sums)))
 
     ops, arrays = graph_of(last, follows, 2 * _MOST_OPS)
     every = (*before.ops, *(each for each in ops if each not in before.ops))

@@ -108,6 +108,7 @@ class Problem:
             inputs.
         finish: the last step, which is `computed`: its nest has a loop for each dimension of the value before
             the moves, and one access that reads what the steps before have computed (`SUMS`).
+        scanned: the dimension of a scan without further steps: its op has two results, of which this is one.
     """
 
     workload: Workload
@@ -132,6 +133,7 @@ class Problem:
     added: Nest | None = None
     operands: tuple[Nest | None, ...] = ()
     finish: Nest | None = None
+    scanned: int | None = None
 
     @property
     def masks(self) -> bool:

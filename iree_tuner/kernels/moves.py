@@ -123,6 +123,10 @@ def is_scalar_constant(value: ir.Value) -> bool:
     return owner.operation.name == CONSTANT and not isinstance(value.type, ir.ShapedType)
 
 
+SCAN = "iree_linalg_ext.scan"
+"""Running sums and the like along a dimension; the second result is the last of each."""
+
+
 def is_source(op: ir.Operation) -> bool:
     """Whether an op makes an empty tensor or one with equal elements, which costs nothing to repeat."""
     if op.name == CONSTANT:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 from iree_tuner.kernels.formula import Formula, FormulaTerm
 
@@ -98,6 +98,10 @@ class Nest:
         ranges: what terms test.
         row: the number of the first of the innermost loops that are a row, if terms are reduced along it;
             otherwise None.
+        scan: the number of the loop along which each element is combined with those before it; or None.
+        scanned: for a scan, what combines an earlier (the input 0) and a later element (1).
+        after: what is computed of each combined element, as further terms; after sums, they have no ranges.
+            The access `SUMS` is that element.
     """
 
     sizes: tuple[int, ...]
@@ -107,6 +111,9 @@ class Nest:
     ranges: tuple[Range, ...] = ()
     row: int | None = None
     combine: str = "arith.addf"
+    scan: int | None = None
+    scanned: Formula = ()
+    after: Formula = ()
 
     @property
     def iterations(self) -> int:
@@ -132,6 +139,7 @@ class Nest:
             if (
                 nest.summed[outer] == nest.summed[inner]
                 and inner != nest.row
+                and nest.scan not in (outer, inner)
                 and all(
                     strides[outer] == strides[inner] * nest.sizes[inner]
                     for strides in (
@@ -183,6 +191,7 @@ class Nest:
             written=tuple(self.written[loop] for loop in last),
             ranges=tuple(replace(each, strides=cut(each.strides)) for each in self.ranges),
             row=None if self.row is None else sum(each < self.row for each in last),
+            scan=None if self.scan is None else last.index(self.scan),
         )
 
 
@@ -192,9 +201,15 @@ WORKGROUPS = 528
 _SUMMED, _WRITTEN = 2048, 1024
 """Elements of a tile, of sums and of elementwise ops: 8 for each of 256 and 128 threads."""
 _GROUP, _MOST_STEPS = 4, 8
+_CLUSTER = 8
+"""The most workgroups of a cluster that any GPU of compute capability 9.0 takes."""
+_WIDTHS = (256, 128, 64, 32, 16, 8, 4, 2, 1)
+_NEIGHBORS = 16
+"""The least elements that are next to each other: 32 bytes, of 16 bits each."""
 _VECTOR = 8
 """The number of elements of 16 bits that a thread reads at once."""
 _LANES = (1024, 512, 256, 128, 64)
+_LEAST_LANES = min(_LANES)
 _MOST_WASTE = 0.15
 
 
@@ -228,13 +243,30 @@ class NestTiles:
         axes: what a tile goes along, outermost first.
         sums: whether the axes with steps are summed over.
         steps: the number of tiles of a workgroup.
-        parts: the number of workgroups along the axes with steps. Each writes a part of every sum.
+        parts: the number of workgroups along the axes with steps. Each has a part of every sum.
+        cluster: whether these are a cluster, which combines the parts.
     """
 
     axes: tuple[Axis, ...]
     sums: bool
     steps: int
     parts: int
+    cluster: bool = False
+
+    @property
+    def apart(self) -> int:
+        """The number of parts that are written of each sum; 0 if it is written whole."""
+        return self.parts if self.sums and self.parts > 1 and not self.cluster else 0
+
+    @property
+    def kept(self) -> int:
+        """The number of sums of a tile."""
+        return math.prod(each.block for each in self.axes if not each.stepped)
+
+    @property
+    def partial_bytes(self) -> int:
+        """The size of what the workgroups of clusters share: sums of 32 bits."""
+        return self.workgroups * self.kept * 4 if self.cluster else 0
 
     @property
     def workgroups(self) -> int:
@@ -259,19 +291,43 @@ def tiles_of(nest: Nest) -> NestTiles:
     """The tiles of a nest with merged loops."""
     if nest.row is not None:
         return _tiles_of_rows(nest, nest.row)
+    if nest.scan is not None:
+        return _tiles_of_scan(nest, nest.scan)
     return _tiles_of_sums(nest) if any(nest.summed) else _tiles_of_elements(nest)
 
 
 def _tiles_of_sums(nest: Nest) -> NestTiles:
-    """Tiles of whole innermost loops, as many as fit."""
+    """Tiles of innermost loops, as wide along the result as there are enough workgroups for.
+
+    These sum whole results, or are clusters that do. Otherwise tiles are as wide as fits, and the parts are
+    combined later.
+    """
+    enough = 1 << max(1, WORKGROUPS // 2).bit_length() - 1
+    for least, width in product((enough, enough // 2), _WIDTHS):
+        axes = _axes_of_sums(nest, width)
+        tiles, apart = _stepped(axes), math.prod(each.tiles for each in axes if not each.stepped)
+        most = min(_CLUSTER, 1 << tiles.bit_length() - 1)
+        if apart * most < least:
+            continue
+        parts = min(most, power_of_two(-(-WORKGROUPS // apart)))
+        steps = -(-tiles // parts)
+        steps = -(-steps // _GROUP) * _GROUP if steps > _GROUP else steps
+        return NestTiles(axes, True, steps, parts, cluster=parts > 1)
+    return _in_parts(_axes_of_sums(nest, _SUMMED), math.inf, sums=True)
+
+
+def _axes_of_sums(nest: Nest, width: int) -> tuple[Axis, ...]:
+    """Axes of tiles that go along so much of the result, but along enough neighbors in memory."""
     axes: list[Axis] = []
-    room = _SUMMED
+    room, inner = _SUMMED, 1
     for loop in reversed(range(len(nest.sizes))):
-        size = nest.sizes[loop]
-        block = min(power_of_two(size), room)
-        axes.insert(0, Axis((loop,), size, block, nest.summed[loop]))
-        room = room // block if block >= size else 1
-    return _in_parts(tuple(axes), math.inf, sums=True)
+        size, summed = nest.sizes[loop], nest.summed[loop]
+        most = room if summed else min(room, max(width, power_of_two(-(-_NEIGHBORS // inner))))
+        block = min(power_of_two(size), most)
+        axes.insert(0, Axis((loop,), size, block, summed))
+        room, inner = room // block, inner * size
+        width = width if summed else max(1, width // block)
+    return tuple(axes)
 
 
 def _tiles_of_rows(nest: Nest, row: int) -> NestTiles:
@@ -280,6 +336,28 @@ def _tiles_of_rows(nest: Nest, row: int) -> NestTiles:
     lanes = Axis(tuple(range(row, len(nest.sizes))), size, power_of_two(size))
     outer = [Axis((loop,), nest.sizes[loop], 1, loop == row - 1) for loop in range(row)]
     return _in_parts((*outer, lanes), max(1, _SUMMED // lanes.block), sums=False)
+
+
+def _tiles_of_scan(nest: Nest, scan: int) -> NestTiles:
+    """Tiles of lines along a scan, which a workgroup follows, with few lines if there are few tiles.
+
+    Loops inside of the scan are lanes, which read neighbors; the loop outside of it has more lines.
+    """
+    inner, sizes = math.prod(nest.sizes[scan + 1 :]), nest.sizes
+    lanes = min(power_of_two(inner), _LEAST_LANES)
+    rows = min(power_of_two(sizes[scan - 1]), _WRITTEN) if scan else 1
+    while True:
+        block = min(power_of_two(sizes[scan]), _SUMMED // lanes)
+        rows = min(rows, max(1, _WRITTEN // (block * lanes)))
+        outer = [Axis((loop,), sizes[loop], rows if loop == scan - 1 else 1) for loop in range(scan)]
+        last = [Axis(tuple(range(scan + 1, len(sizes))), inner, lanes)] if inner > 1 else []
+        axes = (*outer, Axis((scan,), sizes[scan], block, True), *last)
+        found = math.prod(each.tiles for each in axes if not each.stepped)
+        if found * 2 >= WORKGROUPS or (rows == 1 and lanes <= _NEIGHBORS):
+            steps = -(-sizes[scan] // block)
+            steps = -(-steps // _GROUP) * _GROUP if steps > _GROUP else steps
+            return NestTiles(axes, False, steps, 1)
+        rows, lanes = max(1, rows // 2), lanes if rows > 1 else lanes // 2
 
 
 def _tiles_of_elements(nest: Nest) -> NestTiles:

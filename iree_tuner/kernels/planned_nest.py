@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from iree.compiler import ir
 
 from iree_tuner.kernels.epilogue import producer
-from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
+from iree_tuner.kernels.formula import CONSTANT, INPUT, Formula, FormulaTerm
 from iree_tuner.kernels.fused_op import Computed, Element, FusedPlan, Read, Reduced, Select, Test
 from iree_tuner.kernels.moved import LoopSum, NotIndexableError, SplitLoop
 from iree_tuner.kernels.moves import CONSTANT as ARITH_CONSTANT
@@ -64,6 +64,17 @@ def nest_of(
     return Nest(sizes, tuple(walk.accesses), tuple(walk.terms), tuple(written), tuple(walk.ranges), row)
 
 
+def combination_of(op: ir.Operation) -> Formula:
+    """The formula of an op's body, whose inputs are its two arguments in order; empty if there is none."""
+    walk, block = _Nest((), (), places=True), op.regions[0].blocks[0]
+    pair = [FormulaTerm(INPUT, _element(each), input=each.arg_number) for each in block.arguments]
+    try:
+        last = walk.computed(op, {number: walk.added(term) for number, term in enumerate(pair)}, ())
+    except NotIndexableError:
+        return ()
+    return tuple(walk.terms) if last == len(walk.terms) - 1 > 1 else ()
+
+
 @dataclass
 class _Nest:
     """A walk through the elements of a plan (`nest_of`), with what was found so far."""
@@ -88,7 +99,7 @@ class _Nest:
                     found = self._read(value, index, where)
                 case Computed(op, operands, at):
                     of = {number: self.term_of(each, where) for number, each in operands.items()}
-                    found = self._computed(op, of, at)
+                    found = self.computed(op, of, at)
                 case Select(loop, elements):
                     found = self._chosen(LoopSum.of(0, {loop: 1}), elements, where)
                 case Test(ranges, inside, outside):
@@ -97,7 +108,7 @@ class _Nest:
                     if where:
                         raise NotIndexableError("a part of a row is reduced")
                     of_row = (self.term_of(inner),)
-                    found = self._add(FormulaTerm(REDUCED + op, _element(result), of_row, start))
+                    found = self.added(FormulaTerm(REDUCED + op, _element(result), of_row, start))
             self._known[element, where] = found
         return self._known[element, where]
 
@@ -120,23 +131,23 @@ class _Nest:
             raise NotIndexableError("it tests several indices")
         ((index, first, end),) = ranges
         test = self._inside(index, first, end)
-        other = self._add(replace(self.terms[test], op=OUTSIDE))
+        other = self.added(replace(self.terms[test], op=OUTSIDE))
         return self._select(
             test, self.term_of(inside, (*where, test)), self.term_of(outside, (*where, other))
         )
 
     def _inside(self, index: LoopSum, first: int, end: int) -> int:
         self.ranges.append(Range(*self._along((index,), [1], clamps=False), first, end))
-        return self._add(FormulaTerm(INSIDE, "i1", input=len(self.ranges) - 1))
+        return self.added(FormulaTerm(INSIDE, "i1", input=len(self.ranges) - 1))
 
     def _place(self, index: LoopSum) -> int:
         if not self.places:
             raise NotIndexableError("it uses the number of an iteration")
         self.ranges.append(Range(*self._along((index,), [1], clamps=False), 0, 0))
-        return self._add(FormulaTerm(PLACE, "index", input=len(self.ranges) - 1))
+        return self.added(FormulaTerm(PLACE, "index", input=len(self.ranges) - 1))
 
     def _select(self, test: int, inside: int, outside: int) -> int:
-        return self._add(FormulaTerm(_SELECT, self.terms[inside].element, (test, inside, outside)))
+        return self.added(FormulaTerm(_SELECT, self.terms[inside].element, (test, inside, outside)))
 
     def _along(self, index: Indices, steps: Sequence[int], *, clamps: bool) -> tuple[int, tuple[int, ...]]:
         """The offset and the strides of loops of an index, whose dimensions have these steps.
@@ -159,7 +170,7 @@ class _Nest:
 
     def _read(self, value: ir.Value, index: Indices, where: _Where) -> int:
         if value in self.zeros:
-            return self._add(FormulaTerm(CONSTANT, _element(value), value=0.0))
+            return self.added(FormulaTerm(CONSTANT, _element(value), value=0.0))
         if value not in self.inputs:
             return self._constant(value)
         shape = ir.RankedTensorType(value.type).shape
@@ -168,7 +179,7 @@ class _Nest:
         access = Access(self.inputs.index(value), *self._along(index, steps, clamps=bool(where)))
         if access not in self.accesses:
             self.accesses.append(access)
-        return self._add(FormulaTerm(INPUT, _element(value), where, input=self.accesses.index(access)))
+        return self.added(FormulaTerm(INPUT, _element(value), where, input=self.accesses.index(access)))
 
     def _constant(self, value: ir.Value) -> int:
         op = producer(value)
@@ -177,9 +188,9 @@ class _Nest:
             found = found.get_splat_value()
         if not isinstance(found, ir.FloatAttr) and not (self.places and isinstance(found, ir.IntegerAttr)):
             raise NotIndexableError("a constant is no floating-point number")
-        return self._add(FormulaTerm(CONSTANT, _element(value), value=float(found.value)))
+        return self.added(FormulaTerm(CONSTANT, _element(value), value=float(found.value)))
 
-    def _computed(self, op: ir.Operation, of: dict[int, int], at: Indices) -> int:
+    def computed(self, op: ir.Operation, of: dict[int, int], at: Indices) -> int:
         block = op.regions[0].blocks[0]
         known: dict[ir.Value, int] = {block.arguments[number]: term for number, term in of.items()}
         *steps, last = (each.operation for each in block.operations)
@@ -200,7 +211,7 @@ class _Nest:
             return operands[0]
         value = step.attributes["predicate"] if step.name in COMPARISONS else None
         number = float(ir.IntegerAttr(value).value) if value is not None else 0.0
-        return self._add(FormulaTerm(step.name, _element(step.result), operands, number))
+        return self.added(FormulaTerm(step.name, _element(step.result), operands, number))
 
     def _power(self, term: int, step: ir.Operation) -> int:
         """A power with a small exponent, as products."""
@@ -210,10 +221,10 @@ class _Nest:
             raise NotIndexableError("a power with an exponent that is not small")
         found = term
         for _ in range(exponent.value - 1):
-            found = self._add(FormulaTerm("arith.mulf", _element(step.result), (found, term)))
+            found = self.added(FormulaTerm("arith.mulf", _element(step.result), (found, term)))
         return found
 
-    def _add(self, term: FormulaTerm) -> int:
+    def added(self, term: FormulaTerm) -> int:
         self.terms.append(term)
         return len(self.terms) - 1
 

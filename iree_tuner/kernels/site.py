@@ -33,7 +33,7 @@ from iree_tuner.kernels.moved import (
     reshaped,
     zeros,
 )
-from iree_tuner.kernels.moves import HOISTED
+from iree_tuner.kernels.moves import HOISTED, SCAN
 from iree_tuner.kernels.operands import ComputedOperand, computed_operands
 from iree_tuner.kernels.padded_sums import build_spread_sum, build_sum
 from iree_tuner.kernels.shapes import groups_of
@@ -118,7 +118,7 @@ def roots_of(module: ir.Module) -> list[ir.Operation]:
     roots: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == ATTENTION_OP or (op.name.startswith("linalg.") and op.name != "linalg.fill"):
+        if op.name in (ATTENTION_OP, SCAN) or (op.name.startswith("linalg.") and op.name != "linalg.fill"):
             roots.append(op)
             return ir.WalkResult.SKIP
         return ir.WalkResult.ADVANCE
@@ -594,7 +594,7 @@ def case_of(inputs: Sequence[ir.Value], ops: Sequence[ir.Operation]) -> bytes:
     def build(function: func.FuncOp) -> ir.Value:
         return copy_ops(ops, dict(zip(inputs, function.arguments, strict=True)))
 
-    return program_of(inputs, ops[-1].result.type, build)
+    return program_of(inputs, ops[-1].results[0].type, build)
 
 
 def program_of(
@@ -626,13 +626,16 @@ def declare(symbol: ir.Operation) -> None:
 
 
 def copy_ops(ops: Sequence[ir.Operation], values: dict[ir.Value, ir.Value]) -> ir.Value:
-    """Copy ops to the current insertion point, with operands replaced by `values`; the last op's result."""
+    """Copy ops to the current insertion point, with operands replaced by `values`.
+
+    Returns the last op's first result.
+    """
     copy = ops[0]
     for op in ops:
         copy = clone(op, values, ir.InsertionPoint.current)
         strip_discardable(copy)
         values.update(zip(op.results, copy.results, strict=True))
-    return copy.result
+    return copy.results[0]
 
 
 def array_of(value: ir.Value) -> Array:

@@ -45,7 +45,7 @@ from iree_tuner.kernels.fused_op import FusedOps
 from iree_tuner.kernels.integers import build_insertion, insert_in_filled
 from iree_tuner.kernels.joint import JointProducts
 from iree_tuner.kernels.kernel import Array, Code, Kernel, KernelError, Knobs, Packed, Problem
-from iree_tuner.kernels.moves import HOISTED, LOAD, build_packed
+from iree_tuner.kernels.moves import HOISTED, LOAD, build_packed, sliced
 from iree_tuner.kernels.site import Site, copy_ops, declare
 from iree_tuner.kernels.split_sums import combined
 from iree_tuner.ops.attention import Attention
@@ -95,7 +95,8 @@ def build_kernel_spec(
         before = dict.fromkeys(each for placement in placements for each in placement.site.first)
         decided = [spec.add_ops(Placement(each, FusedOps().make(each.problem))) for each in before]
         known = [[*spec.scalars.values()], decided]
-        first, last, parts, kinds = list[_Pair](), list[_Pair](), list[_Pair](), dict[str, list[_Pair]]()
+        first, then, last, parts = list[_Pair](), list[_Pair](), list[_Pair](), list[_Pair]()
+        kinds: dict[str, list[_Pair]] = {}
         rounds: dict[tuple[bool, bool, int], list[_Pair]] = {}
         rows: dict[int, list[_Pair]] = {}  # norms, by their number of terms
         for placement in placements:
@@ -107,6 +108,9 @@ def build_kernel_spec(
                 continue
             if (nest := placement.site.problem.nest) is not None and nest.row is not None:
                 rows.setdefault(len(nest.terms), []).extend(spec.add(placement))
+                continue
+            if nest is not None and nest.after:  # before the reductions and scans alone, which come earlier
+                then.extend(spec.add(placement))
                 continue
             if placement.site.problem.fused:
                 # Parts of chains, such as a slice, come first in a program, so that they are tried later.
@@ -125,7 +129,7 @@ def build_kernel_spec(
         with ir.InsertionPoint(module.body):
             padded = any(each.site.padded for each in placements)
             scalars = [pair for pair in spec.scalars.values() if pair not in known[0]]
-            _build_main([first, *known, scalars, *larger_first, last, parts], padded=padded)
+            _build_main([first, *known, scalars, *larger_first, then, last, parts], padded=padded)
         try:
             module.operation.verify()
         except ir.MLIRError as error:
@@ -203,7 +207,8 @@ class _KernelSpec:
             for use, part, packing in uses:
                 _build_function(f"call_{use}", name, part, problem, packing)
                 self._add_matcher(use, placement.site, None if packing is None else packing.input)
-                _build_replacement(f"replace_{use}", (name, f"call_{use}"))
+                two = problem.scanned is not None
+                _build_replacement(f"replace_{use}", (name, f"call_{use}"), several=two)
         return [(f"match_{use}", f"replace_{use}") for use, _, _ in uses]
 
     def add_ops(self, placement: Placement) -> _Pair:
@@ -253,17 +258,28 @@ def _unique(wanted: str, names: set[str]) -> str:
 def _build_function(
     name: str, executable: str, part: Export, problem: Problem, packing: Packed | None
 ) -> None:
-    """Build a function of the problem's inputs that dispatches the executable and returns the result."""
+    """Build a function of the problem's inputs that dispatches the executable and returns the result.
+
+    A scan's second result are the last elements of the first one.
+    """
     entry = ir.SymbolRefAttr.get([executable, VARIANT, export_of(part.code)])
     results = [*map(_tensor, part.ports.results)]
-    with private_function(name, [*map(_tensor, problem.inputs)], _tensor(problem.result)) as arguments:
+    shape, scanned = problem.result.shape, problem.scanned
+    last = [size for at, size in enumerate(shape) if at != scanned]
+    kinds = [problem.result, *([] if scanned is None else [replace(problem.result, shape=tuple(last))])]
+    with private_function(name, [*map(_tensor, problem.inputs)], *map(_tensor, kinds)) as arguments:
         if packing is not None:
             arguments[packing.input] = build_packed(arguments[packing.input], packing)
         done = flow.DispatchOp(results, [], ir.ArrayAttr.get([entry]), arguments, [], [])
         found = done.operation.results[0]
         if part.code.parts and problem.nest is not None:
             found = combined(found, len(problem.result.shape), problem.nest.combine)
-        util.ReturnOp([found])
+        if scanned is None:
+            util.ReturnOp([found])
+            return
+        first = [size - 1 if at == scanned else 0 for at, size in enumerate(shape)]
+        sizes = [1 if at == scanned else size for at, size in enumerate(shape)]
+        util.ReturnOp([found, sliced(found, first, sizes, last)])
 
 
 def _build_ops(name: str, program: bytes) -> None:
@@ -370,14 +386,19 @@ def _way_to(op: ir.Operation, value: ir.Value) -> list[int] | None:
     return None
 
 
-def _build_replacement(name: str, symbols: Sequence[str]) -> None:
-    """Build a sequence that imports symbols, and replaces the match by a call of the last one."""
+def _build_replacement(name: str, symbols: Sequence[str], *, several: bool = False) -> None:
+    """Build a sequence that imports symbols, and replaces the match by a call of the last one.
+
+    `several`: whether the match has several results, each of which names its op.
+    """
     handle, values = transform.AnyOpType.get(), transform.AnyValueType.get()
     readonly = {"transform.readonly": ir.UnitAttr.get()}
     sequence = transform.NamedSequenceOp(name, [values, values], [], arg_attrs=[readonly, readonly])
     with ir.InsertionPoint(sequence.body):
         inputs, outputs = sequence.body.arguments
         root = transform.GetDefiningOp(handle, outputs).result
+        if several:
+            root = transform.MergeHandlesOp([root], deduplicate=True).result
         table = _create("transform.util.get_nearest_symbol_table", [handle], [root])
         *_, called = [
             _create(

@@ -28,6 +28,7 @@ from iree.compiler.dialects import func
 from iree_tuner.compiler.context import ops_in
 from iree_tuner.compiler.linalg import access, generic
 from iree_tuner.kernels.epilogue import producer
+from iree_tuner.kernels.followed import around, followed
 from iree_tuner.kernels.fused_op import (
     FusedOps,
     FusedPlan,
@@ -61,7 +62,16 @@ from iree_tuner.kernels.nest import Nest
 from iree_tuner.kernels.operands import computed_operands
 from iree_tuner.kernels.planned_nest import nest_of
 from iree_tuner.kernels.shapes import combined_by, dimensions, start_of
-from iree_tuner.kernels.site import Site, array_of, case_of, function_of, program_of, roots_of, zeros_of
+from iree_tuner.kernels.site import (
+    Site,
+    array_of,
+    case_of,
+    copy_ops,
+    function_of,
+    program_of,
+    roots_of,
+    zeros_of,
+)
 from iree_tuner.ops.contraction import Contraction
 from iree_tuner.ops.dag import captured
 from iree_tuner.ops.element_type import ElementType
@@ -365,7 +375,7 @@ def gathered(ops: Sequence[ir.Operation]) -> tuple[list[ir.Value], list[ir.Opera
             if before is not None and (is_source(before) or is_scalar_constant(value)):
                 made = filter(None, map(producer, before.operands))  # an empty tensor and a constant
                 every += [each for each in (*made, before) if each not in every]
-            elif before is None or before not in ops:
+            elif isinstance(value.owner, ir.Block) or value.owner.operation not in ops:
                 inputs[value] = None
         every.append(op)
     return list(inputs), every
@@ -411,7 +421,7 @@ def find_computed(blocks: Sequence[OpsOfBlock]) -> list[Site]:
 
 
 def find_sums(blocks: Sequence[OpsOfBlock]) -> list[Site]:
-    """The sums in blocks that can be split.
+    """The sums in blocks that can be split, with the elementwise ops after them and without.
 
     A site includes the elementwise ops of the same size before its sum. Otherwise, if other ops also read
     their results (like the distances from a mean), the compiler writes these to memory. Sites with most ops
@@ -420,14 +430,17 @@ def find_sums(blocks: Sequence[OpsOfBlock]) -> list[Site]:
     found: list[tuple[int, Site]] = []
     for block in blocks:
         kept = block.epilogues | block.once
-        sites = [_site_of(each, kept) for each in block.ops]
-        for op, count, site in filter(None, sites):
-            found.append((count, replace(site, roots=(block.roots[op],))))
+        for op in filter(is_large_sum, block.ops):
+            sites = dict.fromkeys(_site_of(op, kept, alone=alone) for alone in (False, True))
+            for count, site in filter(None, sites):
+                found.append((count, replace(site, roots=(block.roots[op],))))
     return [site for _, site in sorted(found, key=lambda each: -each[0])]
 
 
 def find_reductions(blocks: Sequence[OpsOfBlock], taken: Collection[int]) -> list[Site]:
     """Reductions of large arrays, along any loops, with the elementwise ops of the same size before them.
+
+    Each comes with those after it, if it may have any, and without, as another kernel may take these.
 
     Those with a number of `taken`, which other sites have, and sums that can be split are left out.
     """
@@ -435,8 +448,10 @@ def find_reductions(blocks: Sequence[OpsOfBlock], taken: Collection[int]) -> lis
     for block in blocks:
         kept = block.epilogues | block.once
         for op in (each for each in block.ops if block.roots.get(each) not in taken):
-            site = None if is_large_sum(op) or not _reduces(op) else _reduction_site(op, kept)
-            found += [] if site is None else [replace(site, roots=(block.roots[op],))]
+            if is_large_sum(op) or not _reduces(op):
+                continue
+            sites = dict.fromkeys(_reduction_site(op, kept, alone=alone) for alone in (False, True))
+            found += [replace(site, roots=(block.roots[op],)) for site in sites if site is not None]
     return found
 
 
@@ -478,13 +493,14 @@ def _only_for(op: ir.Operation, before: Sequence[ir.Operation]) -> list[ir.Opera
     return [each for each in before if each in needed]
 
 
-def _reduction_site(op: ir.Operation, kept: Collection[ir.Operation]) -> Site | None:
+def _reduction_site(op: ir.Operation, kept: Collection[ir.Operation], *, alone: bool) -> Site | None:
+    """The site of a reduction; unless it is `alone`, with what follows elementwise, if it may have that."""
     whole = op.operands[0]
     own = [] if producer(whole) in kept else computed_before(whole, kept)
     moved = {each for each in own if is_move(each) and joins_product(each.operands[0], kept)}
     own = _only_for(op, computed_before(whole, {*kept, *moved}) if moved else own)
     read, written = map(dimensions, indexing_maps(op))
-    for before in (own, list[ir.Operation]()):
+    for before, then in around(own, op, alone=alone):
         values, every = gathered([*before, op])
         try:
             plan = plan_of(every[:-1], whole)
@@ -496,10 +512,15 @@ def _reduction_site(op: ir.Operation, kept: Collection[ir.Operation]) -> Site | 
         nest = nest_of(plan, values, loops, places=True)
         if nest is None:
             continue
-        nest, case = replace(nest, combine=combined_by(op)), case_of(values, every)
-        arrays, result = tuple(map(array_of, values)), array_of(op.result)
-        workload = workload_of(op.result.type, _REDUCE)
-        problem = Problem(workload, arrays, result, fused=case, nest=nest)
+        nest, last = replace(nest, combine=combined_by(op)), op
+        if then is not None:
+            values, every = gathered([*before, op, *then.ops])
+            nest, last = followed(nest, loops, op, then, values), then.ops[-1]
+        if nest is None or len(values) > MOST_INPUTS:
+            continue
+        case, arrays = case_of(values, every), tuple(map(array_of, values))
+        workload = workload_of(last.result.type, _REDUCE)
+        problem = Problem(workload, arrays, array_of(last.result), fused=case, nest=nest)
         return Site(problem, case, function_of(op))
     return None
 
@@ -509,23 +530,26 @@ def is_large_sum(op: ir.Operation) -> bool:
     return combined_by(op) == _ADD and bool(zeros_of(op)) and bool(_loops_apart(op))
 
 
-def _site_of(
-    op: ir.Operation, kept: Collection[ir.Operation]
-) -> tuple[ir.Operation, int, Site] | None:  # fmt: skip
-    """A sum, the number of elementwise ops in its site, and the site."""
-    if not is_large_sum(op):
-        return None
+def _site_of(op: ir.Operation, kept: Collection[ir.Operation], *, alone: bool) -> tuple[int, Site] | None:
+    """The number of ops in the site of a sum, and the site; unless it is `alone`, with ops after it."""
     start, apart = zeros_of(op) or [], _loops_apart(op)
     own = [] if producer(op.operands[0]) in kept else computed_before(op.operands[0], kept)
-    for before in (own, list[ir.Operation]()):
+    for before, then in around(own, op, alone=alone):
         values, every = gathered(before) if before else ([op.operands[0]], [])
         try:
             plan = plan_of(every, op.operands[0])
         except NotIndexableError:
             continue
-        if values and len(values) <= MOST_INPUTS and len(plan.loops) == len(plan.sizes):
-            nest, fused = nest_of(plan, values, _kept(op)), partial(_build, op, apart, plan, values)
-            return op, len(every), site_of_ops(values, [*every, *start, op], nest, fused)
+        if not values or len(plan.loops) > len(plan.sizes):
+            continue
+        nest, ops, after = nest_of(plan, values, _kept(op)), [*every, *start, op], list[ir.Operation]()
+        if then is not None:
+            values, ops = gathered([*before, op, *then.ops])
+            nest = nest and followed(nest, _kept(op), op, then, values)
+            after = ops[ops.index(op) + 1 :]
+        if len(values) <= MOST_INPUTS and (nest is not None or then is None):
+            fused = partial(_build, op, apart, plan, values, after)
+            return len(ops), site_of_ops(values, ops, nest, fused)
     return None
 
 
@@ -585,9 +609,13 @@ def _loops_apart(op: ir.Operation) -> list[int]:
 
 
 def _build(
-    op: ir.Operation, apart: Sequence[int], plan: FusedPlan, values: Sequence[ir.Value], function: func.FuncOp
+    op: ir.Operation, apart: Sequence[int], plan: FusedPlan, values: Sequence[ir.Value],
+    after: Sequence[ir.Operation], function: func.FuncOp,
 ) -> ir.Value:  # fmt: skip
-    """Build both sums at the current insertion point. Loops are the dimensions of the summed value."""
+    """Build both sums at the current insertion point, and the ops after them.
+
+    Loops are the dimensions of the summed value.
+    """
     kept, place = _kept(op), _place(op)
     order = [*kept, *(place[loop] for loop in apart)]
     shape = ir.RankedTensorType(op.operands[0].type).shape
@@ -595,7 +623,8 @@ def _build(
     partly = access(len(shape), order)
     inputs = dict(zip(values, function.arguments, strict=True))
     first = zeros([shape[each] for each in order], element)
-    return combined(build_sum(plan, inputs, first, partly), len(kept))
+    sums = combined(build_sum(plan, inputs, first, partly), len(kept))
+    return copy_ops(after, {**inputs, op.result: sums}) if after else sums
 
 
 def _place(op: ir.Operation) -> dict[int, int]:

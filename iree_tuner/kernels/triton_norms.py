@@ -13,10 +13,20 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
+from iree_tuner.kernels.formula import CONSTANT, INPUT, Formula, FormulaTerm
 from iree_tuner.kernels.fused_op import REDUCTIONS
 from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Problem
-from iree_tuner.kernels.nest import INSIDE, OUTSIDE, PLACE, REDUCED, Access, Nest, NestTiles, tiles_of
+from iree_tuner.kernels.nest import (
+    INSIDE,
+    OUTSIDE,
+    PLACE,
+    REDUCED,
+    SUMS,
+    Access,
+    Nest,
+    NestTiles,
+    tiles_of,
+)
 from iree_tuner.kernels.planned_nest import COMPARISON, OF_INTEGERS
 from iree_tuner.kernels.triton_code import ELEMENTS, NARROW, TritonKernel, code_of, compiled, unfit_arrays
 from iree_tuner.targets import Target
@@ -33,6 +43,7 @@ _INTEGERS = {"index": "tl.int32", **{f"i{width}": f"tl.int{width}" for width in 
 IMPORTS = (
     "import triton", "import triton.language as tl", "from triton.language.extra import libdevice",
 )  # fmt: skip
+_WAITS = "from iree_tuner.kernels.triton_source import cluster_waits"
 _WIDE = "tl.float32"
 _CHOICE = "arith.select"
 _SIMPLE = {
@@ -79,7 +90,7 @@ def unknown_term(nest: Nest, *, integers: bool = False) -> str:
 
     With `integers`, integers and numbers of loops can be.
     """
-    for term in nest.terms:
+    for term in (*nest.terms, *nest.scanned, *nest.after):
         integer = integers and (term.op in (PLACE, *_OF_INTEGERS) or _compares_integers(term))
         known = {**TYPES, **_INTEGERS} if integers else TYPES
         if term.element not in known:
@@ -97,7 +108,7 @@ def source_of(nest: Nest, tiles: NestTiles, inputs: int) -> str:
     """The text of a module with the function.
 
     The function's parameters are pointers to the inputs (`x0`, `x1`, ...) and to the result (`out`). Sums are
-    written as [*result, parts].
+    written as [*result, parts], or whole if the workgroups of a cluster combine them: they share `partial`.
 
     Args:
         nest: with merged loops.
@@ -126,9 +137,11 @@ class _Writer:
     indent: str = "    "
 
     def source(self, inputs: int) -> str:
-        tiles, terms = self.tiles, range(len(self.nest.terms))
-        pointers = ", ".join([*(f"x{number}" for number in range(inputs)), "out"])
-        head = [*IMPORTS]
+        tiles, own = self.tiles, len(self.nest.terms)
+        terms = range(len(self._terms) if self._scans else own)
+        shared = ["partial"] if tiles.cluster else []
+        pointers = ", ".join([*(f"x{number}" for number in range(inputs)), "out", *shared])
+        head = [*IMPORTS, *([_WAITS] if tiles.cluster else [])]
         self._write("number = tl.program_id(0)")
         self._write(f"part = number % {tiles.parts}")
         self._write(f"number = number // {tiles.parts}")
@@ -136,20 +149,29 @@ class _Writer:
         self._indices(stepped=False)
         for number in (each for each in terms if each not in self._varying):
             self._term(number)
+        if self._scans:
+            head += ["", "", "@triton.jit", "def combined(a, b):", *self._combination()]
+            self._write(f"carry = tl.zeros({self._lines}, {self._scanned})")
         if tiles.sums:
             head += ["", "", "@triton.jit", "def combined(a, b):", f"    return {self._combined('a', 'b')}"]
             self._write(f"total = tl.full([{tiles.elements}], {self._neutral}, tl.float32)")
         self._write(f"for step in range(0, {tiles.steps}, {tiles.group}):")
         self.indent *= 2
-        reads = [each for each in terms if each in self._varying and self.nest.terms[each].op in _FIRST]
+        varying = [each for each in terms if each in self._varying]
+        reads = [each for each in varying if self._terms[each].op in _FIRST and not self._is_sums(each)]
+        others = [each for each in varying if each not in reads]
         for place in range(tiles.group):
             self._write(f"number = part * {tiles.steps} + step + {place}")
             self._indices(stepped=True, place=place)
             for number in reads:
                 self._term(number, place)
         for place in range(tiles.group):
-            for number in (each for each in terms if each in self._varying and each not in reads):
+            for number in (each for each in others if each < own):
                 self._term(number, place)
+            if self._scans:
+                self._scan(place)
+                for number in (each for each in others if each >= own):
+                    self._term(number, place)
             self._use(place)
         self.indent = self.indent[: len(self.indent) // 2]
         if tiles.sums:
@@ -160,13 +182,65 @@ class _Writer:
     def _use(self, place: int) -> None:
         axes = range(len(self.tiles.axes))
         value = self._name("v", len(self.nest.terms) - 1, place)
-        if self.tiles.sums:
+        if self._scans:
+            last = self._name("v", len(self._terms) - 1, place)
+            self._store(last if self.nest.after else f"total_{place}", [*axes], place)
+        elif self.tiles.sums:
             inside = self._mask([number for number in axes if self.tiles.axes[number].stepped], place)
             value = f"{value}.to({_WIDE})"
             value = f"tl.where({inside}, {value}, {self._neutral})" if inside else value
             self._write(f"total = {self._combined('total', value)}")
         else:
             self._store(value, [*axes], place)
+
+    @property
+    def _scans(self) -> bool:
+        return self.nest.scan is not None
+
+    @property
+    def _scanned(self) -> str:
+        """The type of elements that are scanned."""
+        element = self.nest.terms[-1].element
+        return _WIDE if element in TYPES else _INTEGERS[element]
+
+    @property
+    def _lines(self) -> list[int]:
+        """The shape of a tile with one element for each line along the scan."""
+        return [1 if axis.stepped else axis.block for axis in self.tiles.axes if axis.block > 1]
+
+    def _combination(self) -> list[str]:
+        """The statements of a function that combines two elements."""
+        lines = list[str]()
+        for number, term in enumerate(self.nest.scanned):
+            wide = replace(term, element="f32") if term.element in ELEMENTS else term
+            kinds = [self.nest.scanned[each].element for each in term.of]
+            value = (
+                "ab"[term.input] if term.op == INPUT else value_of(wide, [f"v{of}" for of in term.of], kinds)
+            )
+            lines.append(f"    v{number} = {value}")
+        return [*lines, f"    return v{len(lines) - 1}"]
+
+    def _scan(self, place: int) -> None:
+        """Combine the elements of a tile with those before them, also of the tiles before."""
+        axes = [axis for axis in self.tiles.axes if axis.block > 1]
+        at = next(number for number, axis in enumerate(axes) if axis.stepped)
+        value, size = self._name("v", len(self.nest.terms) - 1, place), axes[at].block
+        lines = f"tl.reshape(({value} + 0 * lane).to({self._scanned}), {[axis.block for axis in axes]})"
+        self._write(f"total = tl.associative_scan({lines}, {at}, combined)")
+        if self.tiles.steps > 1:
+            joined = "combined(carry, total)"
+            # The first tile has no elements before it.
+            self._write(f"total = {joined if place else f'tl.where(step > 0, {joined}, total)'}")
+            index = ", ".join(":" if number == at else "None" for number in range(len(axes)))
+            last = f"tl.arange(0, {size})" + (f"[{index}]" if len(axes) > 1 else "")
+            self._write(f"ends = tl.where({last} == {size - 1}, total, 0).to({self._scanned})")
+            self._write(f"carry = tl.sum(ends, {at}, keep_dims=True)")
+        self._write(f"total_{place} = tl.reshape(total, [{self.tiles.elements}])")
+
+    def _is_sums(self, number: int) -> bool:
+        """Whether a term is a combined element."""
+        term = self._terms[number]
+        return term.op == INPUT and self.nest.accesses[term.input].input == SUMS
 
     def _combined(self, one: str, other: str) -> str:
         return _SIMPLE[self.nest.combine].format(one, other)
@@ -186,9 +260,31 @@ class _Writer:
             for place, number in enumerate(shaped):
                 if axes[number].stepped:
                     self._write(f"total = tl.reduce(total, {place}, combined, keep_dims=True)")
+        if self.tiles.cluster:
+            self._share(shaped)
         self._write(f"number = tl.program_id(0) // {self.tiles.parts}")
         self._indices(stepped=False, shaped=shaped)
-        self._store("total", [number for number, axis in enumerate(axes) if not axis.stepped])
+        kept = [number for number, axis in enumerate(axes) if not axis.stepped]
+        first = len(self.nest.terms)
+        for number in range(first, first + len(self.nest.after)):
+            self._term(number)
+        self._store(f"v{first + len(self.nest.after) - 1}" if self.nest.after else "total", kept)
+
+    def _share(self, shaped: Sequence[int]) -> None:
+        """Combine the sums of the workgroups of a cluster, always in the same order."""
+        parts, inner, inside = self.tiles.parts, self.tiles.kept, list[str]()
+        for number in (each for each in shaped if not self.tiles.axes[each].stepped):
+            inner //= self.tiles.axes[number].block
+            inside.append(f"({self._inside(number, shaped)}) * {inner}")
+        place = " + ".join(["partial", *inside])
+        self._write(f"share = {place} + tl.program_id(0) * {self.tiles.kept}")
+        self._write("tl.store(share, total)")
+        self._write("cluster_waits()")
+        for part in range(parts):
+            start = f"(tl.program_id(0) // {parts} * {parts} + {part}) * {self.tiles.kept}"
+            # Not from the cache of this processor, which does not see what others write.
+            other = f'tl.load({place} + {start}, cache_modifier=".cg")'
+            self._write(f"total = {self._combined('total', other) if part else other}")
 
     def _write(self, line: str) -> None:
         self.lines.append(self.indent + line)
@@ -240,14 +336,22 @@ class _Writer:
         """The condition that these axes do not go past their ends; empty if they never do."""
         return " & ".join(self._name("m", number, place) for number in axes if self._masked(number))
 
+    @property
+    def _terms(self) -> Formula:
+        return (*self.nest.terms, *self.nest.after)
+
     @cached_property
     def _varying(self) -> frozenset[int]:
         """The terms that differ from one step of a workgroup to the next."""
         loops = [loop for axis in self.tiles.axes if axis.stepped for loop in axis.loops]
         found: set[int] = set()
-        for number, term in enumerate(self.nest.terms):
+        for number, term in enumerate(self._terms):  # none of those after sums
             along = self._strides(term)
-            if any(along[loop] for loop in loops if along) or not found.isdisjoint(term.of):
+            if (
+                (self._scans and self._is_sums(number))
+                or any(along[loop] for loop in loops if along)
+                or not found.isdisjoint(term.of)
+            ):
                 found.add(number)
         return frozenset(found)
 
@@ -258,8 +362,11 @@ class _Writer:
         return self.nest.ranges[term.input].strides if term.op in (INSIDE, OUTSIDE, PLACE) else ()
 
     def _term(self, number: int, place: int = 0) -> None:
-        term = self.nest.terms[number]
-        if term.op == INPUT:
+        term = self._terms[number]
+        if self._is_sums(number):
+            kind = {**TYPES, **_INTEGERS}[term.element]
+            value = f"total{f'_{place}' if self._scans else ''}.to({kind})"
+        elif term.op == INPUT:
             where = [self._name("v", each, place) for each in term.of]
             value = self._load(self.nest.accesses[term.input], where, place)
             value = f"{value} != 0" if term.element == "i1" else value
@@ -274,7 +381,7 @@ class _Writer:
         elif term.op.startswith(REDUCED):
             value = self._reduced(term, self._name("v", term.of[0], place), place)
         else:
-            kinds = [self.nest.terms[each].element for each in term.of]
+            kinds = [self._terms[each].element for each in term.of]
             value = value_of(term, [self._name("v", each, place) for each in term.of], kinds)
         self._write(f"{self._name('v', number, place)} = {value}")
 
@@ -299,12 +406,13 @@ class _Writer:
         return f"tl.load({address}{' + 0 * lane' if wide else ''}{masked})"  # all lanes have a mask
 
     def _store(self, value: str, axes: Sequence[int], place: int = 0) -> None:
-        parts = self.tiles.parts if self.tiles.sums else 1
-        strides = [(each or 0) * parts for each in self.nest.written]
-        mask = self._mask(axes, place)
+        parts = self.tiles.apart
+        strides = [(each or 0) * (parts or 1) for each in self.nest.written]
+        first = "part == 0" if self.tiles.cluster else ""
+        mask = " & ".join(f"({each})" for each in (self._mask(axes, place), first) if each)
         masked = f", mask={mask}" if mask else ""
         address = self._address("out", strides, 0, place)
-        self._write(f"tl.store({address}{' + part' if self.tiles.sums else ''}, {value}{masked})")
+        self._write(f"tl.store({address}{' + part' if parts else ''}, {value}{masked})")
 
     def _address(self, pointer: str, strides: Sequence[int], offset: int, place: int) -> str:
         """The address of elements with these strides of loops."""
@@ -365,19 +473,23 @@ def runs_of(loops: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 _SUMMED = {"f16", "bf16", "f32"}
+_SCANNED = {*_SUMMED, "i32"}
 _READ = ("i1", "i8", "i16", "i32")
 """Integers that may be read."""
 
 _EACH = 16  # elements of a row for each thread: more workgroups run at once than with fewer
+_FEW = 4  # of a scan, where each thread scans its own first
 _SUMS: Knobs = {"warps": 8, "stages": 1}
 _ELEMENTS: Knobs = {"warps": 4, "stages": 1}
 
 
 class TritonNorms(TritonKernel):
-    """Reads along the memory, whatever the loops are. Sums have 32 bits, and are added up in two launches."""
+    """Reads along the memory, whatever the loops are. Sums have 32 bits; parts of few are added up later."""
 
     name = "triton_norms"
-    summary = "reductions, norms of rows and of groups, large elementwise ops, slices and joins, by Triton"
+    summary = (
+        "reductions, scans, norms of rows and groups, large elementwise ops, slices and joins, by Triton"
+    )
 
     def refuses(self, problem: Problem) -> str:
         nest = problem.nest
@@ -387,6 +499,8 @@ class TritonNorms(TritonKernel):
             return f"it has {unknown}, which the kernel does not compute"
         if any(nest.summed) and not {nest.terms[-1].element, problem.result.element_type} <= _SUMMED:
             return f"its sums are {problem.result.element_type}"
+        if nest.scan is not None and not {nest.terms[-1].element, problem.result.element_type} <= _SCANNED:
+            return f"it scans {problem.result.element_type}"
         return unfit_arrays(problem, _READ)
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
@@ -395,6 +509,9 @@ class TritonNorms(TritonKernel):
         if nest is not None and nest.row is not None:
             lanes = tiles_of(nest.merged()).elements
             return ({"warps": max(1, min(16, lanes // (32 * _EACH))), "stages": 1},)
+        if nest is not None and nest.scan is not None:
+            lanes = tiles_of(nest.merged()).elements
+            return ({"warps": max(1, min(8, lanes // (32 * _FEW))), "stages": 1},)
         return (_SUMS if nest is not None and any(nest.summed) else _ELEMENTS,)
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
@@ -403,10 +520,14 @@ class TritonNorms(TritonKernel):
         function, tiles = function_of(problem.nest, len(problem.inputs))
         kinds = {**ELEMENTS, **NARROW}
         inputs = {f"x{number}": kinds[each.element_type] for number, each in enumerate(problem.inputs)}
-        made = compiled(function, {**inputs, "out": ELEMENTS[problem.result.element_type]}, {}, knobs)
-        bindings = range(len(inputs) + 1)
-        code = code_of(problem, made, bindings, len(bindings), (tiles.workgroups, 1, 1), knobs)
-        return replace(code, parts=tiles.parts if tiles.sums else 0)
+        pointers = {**inputs, "out": kinds[problem.result.element_type]}
+        pointers |= {"partial": ELEMENTS["f32"]} if tiles.cluster else {}
+        made = compiled(function, pointers, {}, knobs)
+        code = code_of(
+            problem, made, range(len(pointers)), len(pointers), (tiles.workgroups, 1, 1), knobs,
+            cluster=tiles.parts if tiles.cluster else 1, partial_bytes=tiles.partial_bytes,
+        )  # fmt: skip
+        return replace(code, parts=tiles.apart)
 
 
 def function_of(nest: Nest, inputs: int) -> tuple[Any, NestTiles]:

@@ -11,20 +11,24 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import ml_dtypes
 import numpy as np
+import triton
+import triton.language as tl
 from kernels.after_abi import found_by, results
 from kernels.chain_programs import PROGRAMS
 from kernels.group_norms import EPSILON, Norm, expected, problems, statistics
 from kernels.interpreted_tensors import KNOWN, Tensor
 from kernels.random_chains import random_chain
 from kernels.test_reductions import FOUND, values
+from kernels.test_scans import LINES, RUNNING_MEAN, WITH_MORE, given_to, scan
 
-from iree_tuner.kernels import normalizing
+from iree_tuner.kernels import nest, normalizing, triton_source
 from iree_tuner.kernels import split_sums as chains
 from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
 from iree_tuner.kernels.nest import Access, Nest, tiles_of
+from iree_tuner.kernels.scans import find_scans
 from iree_tuner.kernels.triton_norms import TritonNorms, function_of
 
-TYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}
+TYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "i32": np.int32}
 KERNEL = TritonNorms()
 NORMS = (
     Norm(2, 16, 16, 8, 20),
@@ -37,22 +41,36 @@ NORMS = (
 )
 
 
-def computed(nest, inputs, result, element):
+@triton.jit
+def alone():
+    """Workgroups are interpreted one after the other: the second time, what all have stored is there."""
+    tl.static_assert(True)
+
+
+triton_source.cluster_waits = alone
+
+
+def computed(loops, inputs, result, element):
     """What a kernel writes; of sums, what its parts add up to."""
-    found = parts_of(nest, inputs, result, element)
-    return found.sum(-1) if tiles_of(nest.merged()).sums else found
+    found = parts_of(loops, inputs, result, element)
+    return found.sum(-1) if tiles_of(loops.merged()).sums else found
 
 
-def parts_of(nest, inputs, result, element):
+def parts_of(loops, inputs, result, element):
     """What a kernel writes; of reductions, the parts."""
     KNOWN.clear()
-    function, tiles = function_of(nest, len(inputs))
-    shape = (*result, tiles.parts) if tiles.sums else result
-    out = np.full(shape, np.nan, np.float32).astype(TYPES[element])
-    stored = [each.view(np.uint16) if each.dtype == TYPES["bf16"] else each for each in (*inputs, out)]
-    function[(tiles.workgroups, 1, 1)](*map(Tensor, stored))
+    function, tiles = function_of(loops, len(inputs))
+    shape = (*result, tiles.apart or 1) if tiles.sums else result
+    shared = [np.full(tiles.partial_bytes // 4, np.nan, np.float32)] if tiles.cluster else []
+    out = np.full(shape, 1 << 30 if element == "i32" else np.nan).astype(TYPES[element])
+    stored = [
+        each.view(np.uint16) if each.dtype == TYPES["bf16"] else each for each in (*inputs, out, *shared)
+    ]
+    for _ in range(2 if tiles.cluster else 1):
+        function[(tiles.workgroups, 1, 1)](*map(Tensor, stored))
     found = out.astype(float)
     assert not np.isnan(found).any()
+    assert not (found == 1 << 30).any()
     return found
 
 
@@ -150,19 +168,42 @@ def check_rows():
 
 def check_reductions():
     """Highest values and sums along any loops, as Triton's interpreter combines them, beside the program."""
-    least, chains.LARGE = chains.LARGE, 1 << 10
-    for name in ("middle", "first", "squares", "hidden", "masked"):
+    least, chains.LARGE, enough = chains.LARGE, 1 << 10, nest.WORKGROUPS
+    for name, nest.WORKGROUPS in [
+        *((each, enough) for each in ("middle", "first", "squares", "hidden", "masked")),
+        *((each, 8) for each in ("middle", "squares", "narrow_mean")),
+    ]:
         text, combine = FOUND[name]
-        (site,) = found_by(partial(chains.find_reductions, taken=()), text)
+        site, *_ = found_by(partial(chains.find_reductions, taken=()), text)
         given = [values(np.random.default_rng(0), each) for each in site.problem.inputs]
         stored = [each.view(np.int8) if each.dtype == bool else each for each in given]
         result = site.problem.result
         parts = parts_of(site.problem.nest, stored, result.shape, result.element_type)
         (wanted,) = results(site.case, given)
         np.testing.assert_allclose(combine.reduce(parts, -1), wanted.astype(float), rtol=1e-5, err_msg=name)
-    chains.LARGE = least
+    chains.LARGE, nest.WORKGROUPS = least, enough
 
 
+def check_scans():
+    """Running sums and the like, beside the program. Tiles are small, so that lines have several."""
+    width, nest._SUMMED = nest._SUMMED, 64
+    for text in (
+        WITH_MORE,
+        scan((9, 70), 1, "f32", after=RUNNING_MEAN),
+        *(LINES[each][0] for each in ("rows", "columns", "middle", "logs")),
+    ):
+        site, *_ = found_by(find_scans, text)
+        problem = site.problem
+        given = given_to(problem)
+        stored = [each.view(np.uint16) if each.dtype == TYPES["bf16"] else each for each in given]
+        found = parts_of(problem.nest, stored, problem.result.shape, problem.result.element_type)
+        (wanted,) = results(site.case, given)
+        near = {"f16": 2.0**-8, "bf16": 2.0**-7}.get(problem.result.element_type, 1e-5)
+        np.testing.assert_allclose(found, wanted.astype(float), rtol=near, atol=1e-6, err_msg=text)
+    nest._SUMMED = width
+
+
+check_scans()
 check_rows()
 check_reductions()
 MOST = int(sys.argv[1]) if len(sys.argv) > 1 else 20

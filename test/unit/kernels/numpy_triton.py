@@ -32,7 +32,7 @@ class Pointer:
         return Pointer(self.array, self.places + other)
 
 
-def load(pointer, mask=True, other=0.0):
+def load(pointer, mask=True, other=0.0, cache_modifier=""):
     """Out of bounds only where the mask is false."""
     places, mask = np.broadcast_arrays(pointer.places, mask)
     assert ((places >= 0) & (places < pointer.array.size))[mask].all()
@@ -59,6 +59,14 @@ def reduce(values, axis, combine, keep_dims=False):
     return _kept(np.expand_dims(found, axis) if keep_dims else found)
 
 
+def associative_scan(values, axis, combine):
+    first, *others = np.split(values, values.shape[axis], axis)
+    found = [first]
+    for each in others:
+        found.append(combine(found[-1], each))
+    return _kept(np.concatenate(found, axis))
+
+
 def _kept(value):
     return np.asarray(value).view(Values)
 
@@ -70,7 +78,8 @@ def install(monkeypatch, number):
         program_id=lambda _: number(), arange=lambda first, end: np.arange(first, end).view(Values),
         zeros=lambda shape, kind: np.zeros(shape, kind).view(Values),
         full=lambda shape, value, kind: np.full(shape, value, kind).view(Values),
-        reduce=reduce, reshape=np.reshape, load=load, store=store, maximum=maximum, minimum=minimum,
+        reduce=reduce, associative_scan=associative_scan, reshape=np.reshape, load=load, store=store,
+        maximum=maximum, minimum=minimum,
         where=lambda *given: _kept(np.where(*given)),
         sum=lambda values, axis=None, keep_dims=False: _kept(np.sum(values, axis=axis, keepdims=keep_dims)),
         max=lambda values: _kept(np.fmax.reduce(values)),
@@ -84,22 +93,33 @@ def install(monkeypatch, number):
         PropagateNan=SimpleNamespace(ALL=True),
     )  # fmt: skip
     extra = ModuleType("triton.language.extra")
-    extra.libdevice = SimpleNamespace(tanh=np.tanh)
+    extra.libdevice = SimpleNamespace(tanh=np.tanh, log1p=np.log1p)
     triton = ModuleType("triton")
     triton.jit, triton.language = (lambda function: function), language
-    for each in (triton, language, extra):
+    source = ModuleType("iree_tuner.kernels.triton_source")
+    source.cluster_waits = lambda: None
+    for each in (triton, language, extra, source):
         monkeypatch.setitem(sys.modules, each.__name__, each)
 
 
 def written(monkeypatch, problem, given) -> np.ndarray:
-    """What the source of a problem's nest writes, workgroup by workgroup; of sums, the parts."""
+    """What the source of a problem's nest writes, workgroup by workgroup; of sums, one or more parts."""
     workgroup = [0]
     install(monkeypatch, lambda: workgroup[0])
     function, tiles = function_of(problem.nest, len(given))
-    kinds = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}
-    shape = (*problem.result.shape, tiles.parts) if tiles.sums else problem.result.shape
-    out = np.full(shape, np.nan).astype(kinds[problem.result.element_type])
-    with np.errstate(all="ignore"):  # lanes past the end
-        for workgroup[0] in range(tiles.workgroups):
-            function(*(Pointer(each.reshape(-1)) for each in given), Pointer(out.reshape(-1)))
+    kinds = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "i32": np.int32}
+    shape = (*problem.result.shape, tiles.apart or 1) if tiles.sums else problem.result.shape
+    nothing = np.nan if problem.result.element_type != "i32" else -1 << 31
+    out = np.full(shape, nothing).astype(kinds[problem.result.element_type])
+    run_all(function, tiles, [*given, out], workgroup)
     return out
+
+
+def run_all(function, tiles, arrays, workgroup):
+    """Run all workgroups; those of clusters twice, so that each finds what others have stored."""
+    shared = [np.full(tiles.partial_bytes // 4, np.nan, np.float32)] if tiles.cluster else []
+    pointers = [Pointer(each.reshape(-1)) for each in (*arrays, *shared)]
+    with np.errstate(all="ignore"):  # lanes past the end
+        for _ in range(2 if tiles.cluster else 1):
+            for workgroup[0] in range(tiles.workgroups):
+                function(*pointers)

@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from kernels.numpy_triton import Pointer, install
+from kernels.numpy_triton import install, run_all
 
+from iree_tuner.kernels import nest as nest_module
 from iree_tuner.kernels.formula import CONSTANT, INPUT
 from iree_tuner.kernels.formula import FormulaTerm as Term
 from iree_tuner.kernels.nest import INSIDE, OUTSIDE, Access, Nest, Range
@@ -36,11 +37,9 @@ def computed(monkeypatch):
 
     def run(nest, inputs, elements):
         function, tiles = function_of(nest, len(inputs))
-        parts = tiles.parts if tiles.sums else 1
+        parts = tiles.apart or 1
         out = np.full(elements * parts, np.nan, np.float32)
-        with np.errstate(all="ignore"):  # lanes past the end
-            for workgroup[0] in range(tiles.workgroups):
-                function(*(Pointer(each.reshape(-1)) for each in inputs), Pointer(out))
+        run_all(function, tiles, [*inputs, out], workgroup)
         return out.reshape(elements, parts).sum(-1)
 
     return run
@@ -50,15 +49,17 @@ def data(*shape):
     return np.random.default_rng(0).standard_normal(shape).astype(np.float32)
 
 
+@pytest.mark.parametrize("wanted", [528, 3, 1])  # workgroups: sums are in parts, of clusters, whole
 @pytest.mark.parametrize(
     ("sizes", "kept"),
     [
         ((7, 300), (0,)), ((300, 7), (1,)), ((5, 9, 70), (1,)), ((3, 2100, 2), (0, 2)), ((6, 4, 5), ()),
-        ((1, 4097), (0,)),
+        ((1, 4097), (0,)), ((600, 40), (1,)),
     ],
 )  # fmt: skip
-def test_sums(computed, sizes, kept):
+def test_sums(computed, monkeypatch, sizes, kept, wanted):
     """Over any loops, of the squares of an input."""
+    monkeypatch.setattr(nest_module, "WORKGROUPS", wanted)
     x, written = data(*sizes), [None] * len(sizes)
     shape = [sizes[each] for each in kept]
     for place, loop in enumerate(kept):
@@ -66,8 +67,8 @@ def test_sums(computed, sizes, kept):
     strides = tuple(each // x.itemsize for each in x.strides)
     nest = Nest(sizes, (Access(0, 0, strides),), (READ, Term("arith.mulf", "f32", (0, 0))), tuple(written))
     summed = tuple(each for each in range(len(sizes)) if each not in kept)
-    wanted = np.square(x.astype(float)).sum(summed)
-    np.testing.assert_allclose(computed(nest, [x], wanted.size), wanted.reshape(-1), rtol=1e-5)
+    sums = np.square(x.astype(float)).sum(summed)
+    np.testing.assert_allclose(computed(nest, [x], sums.size), sums.reshape(-1), rtol=1e-5)
 
 
 @pytest.mark.parametrize(("op", "count", "wanted"), OPS, ids=[op for op, *_ in OPS])

@@ -8,7 +8,7 @@ import pytest
 from kernels.after_abi import found_by, results
 from kernels.numpy_triton import written
 
-from iree_tuner.kernels import normalizing, split_sums
+from iree_tuner.kernels import nest, normalizing, split_sums
 from iree_tuner.kernels.normalizing import find_normalizing
 from iree_tuner.kernels.split_sums import find_chains, find_reductions
 from iree_tuner.kernels.triton_norms import TritonNorms
@@ -79,6 +79,22 @@ func.func @main(%x: tensor<40x70xf32>) -> tensor<40x1xf32> {
 }"""
 """As PyTorch has it, whose result keeps the dimension."""
 
+MEAN = """
+func.func @main(%x: tensor<6x300x50xbf16>, %b: tensor<50xf32>) -> (tensor<6x50xbf16>, tensor<6x50xf32>) {
+  %s = stablehlo.constant dense<0.0> : tensor<f32>
+  %w = stablehlo.convert %x : (tensor<6x300x50xbf16>) -> tensor<6x300x50xf32>
+  %t = stablehlo.reduce(%w init: %s) applies stablehlo.add across dimensions = [1]
+      : (tensor<6x300x50xf32>, tensor<f32>) -> tensor<6x50xf32>
+  %n = stablehlo.constant dense<300.0> : tensor<6x50xf32>
+  %m = stablehlo.divide %t, %n : tensor<6x50xf32>
+  %a = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<50xf32>) -> tensor<6x50xf32>
+  %v = stablehlo.add %m, %a : tensor<6x50xf32>
+  %r = stablehlo.exponential %v : tensor<6x50xf32>
+  %z = stablehlo.convert %r : (tensor<6x50xf32>) -> tensor<6x50xbf16>
+  return %z, %r : tensor<6x50xbf16>, tensor<6x50xf32>
+}"""
+"""A mean and ops after it, with a vector. The last one narrows what is a result, too."""
+
 SQUARED = "%y = stablehlo.multiply %x, %x : tensor<33x70xf32>"
 FOUND = {
     "middle": (reduction("3x40x70", 1, "3x70", "f16", "maximum", "0xFC00"), np.maximum),
@@ -88,6 +104,7 @@ FOUND = {
         np.add,
     ),
     "narrow": (reduction("5x700", 1, "5", "bf16", "add", "0.0"), np.add),
+    "narrow_mean": (MEAN, np.add),
     "hidden": (HIDDEN, np.maximum),
     "masked": (MASKED, np.maximum),
     "kept": (KEPT, np.maximum),
@@ -103,21 +120,37 @@ def values(rng, array):
     return rng.standard_normal(array.shape).astype(KINDS[array.element_type])
 
 
+@pytest.mark.parametrize("wanted", [528, 8, 1])
 @pytest.mark.parametrize("name", FOUND)
-def test_they_compute_what_the_program_does(monkeypatch, name: str) -> None:
-    """Over numpy, in parts that are combined afterwards as the spec does."""
+def test_they_compute_what_the_program_does(monkeypatch, name: str, wanted: int) -> None:
+    """Over numpy, in parts that are combined afterwards as the spec does; by clusters; or whole."""
     text, combine = FOUND[name]
-    (site,) = found_by(partial(find_reductions, taken=()), text)
+    monkeypatch.setattr(nest, "WORKGROUPS", wanted)
+    site, *_ = found_by(partial(find_reductions, taken=()), text)
     assert KERNEL.refuses(site.problem) == ""
     rng = np.random.default_rng(0)
     given = [values(rng, each) for each in site.problem.inputs]
     parts = written(monkeypatch, site.problem, given).astype(np.float32)
-    (wanted,) = results(site.case, given)
+    assert parts.shape[-1] == 1 or wanted == 528
+    (expected,) = results(site.case, given)
     if name == "narrow":  # the program rounds every sum to 8 bits
-        wanted = given[0].astype(np.float32).sum(1)
+        expected = given[0].astype(np.float32).sum(1)
     near = {"f32": 1e-5, "f16": 0.0, "bf16": 2.0**-6}[site.problem.result.element_type]
-    found = combine.reduce(parts, -1).reshape(wanted.shape)
-    np.testing.assert_allclose(found, wanted.astype(np.float32), rtol=near, atol=near)
+    found = combine.reduce(parts, -1).reshape(expected.shape)
+    np.testing.assert_allclose(found, expected.astype(np.float32), rtol=near, atol=near)
+
+
+def test_elementwise_ops_after_whole_sums_are_computed_with_them(monkeypatch) -> None:
+    """Up to a value that others read. Sums that are written in parts have none; each is also found alone."""
+    find = partial(find_reductions, taken=())
+    monkeypatch.setattr(nest, "WORKGROUPS", 8)
+    after, alone = found_by(find, MEAN)
+    assert [each.op for each in after.problem.nest.after][-1] == "math.exp"
+    assert [each.shape for each in after.problem.inputs] == [(6, 300, 50), (50,)]
+    assert alone.problem.nest.after == ()
+    monkeypatch.setattr(nest, "WORKGROUPS", 1 << 20)
+    (alone,) = found_by(find, MEAN)
+    assert alone.problem.nest.after == ()
 
 
 def test_a_number_that_is_none_stays() -> None:

@@ -70,17 +70,18 @@ func.func @main(%x: tensor<2x16x30x640xf16>) -> (tensor<2x16x30x32x20xf32>, tens
 
 def test_what_is_computed_before_a_sum_is_part_of_it() -> None:
     """So that distances from a mean are not written to memory, where others read them, too."""
-    squares, values = sums_in(GROUP_NORM)
-    assert [len(each.problem.inputs) for each in (squares, values)] == [2, 1], "what replaces most is first"
+    squares, mean, values = sums_in(GROUP_NORM)
+    counts = [len(each.problem.inputs) for each in (squares, mean, values)]
+    assert counts == [2, 1, 1], "what replaces most is first"
     rng = np.random.default_rng(0)
     x = rng.standard_normal((2, 16, 30, 640), np.float32).astype(np.float16)
-    mean = rng.standard_normal((2, 32), np.float32)
+    means = rng.standard_normal((2, 32), np.float32)
     groups = x.astype(float).reshape(2, 16, 30, 32, 20)
-    wanted = ((groups - mean[:, None, None, :, None]) ** 2).sum((1, 2, 4))
-    given = {(2, 16, 30, 640): x, mean.shape: mean}
+    wanted = ((groups - means[:, None, None, :, None]) ** 2).sum((1, 2, 4))
+    given, total = {(2, 16, 30, 640): x, means.shape: means}, groups.sum((1, 2, 4))
     programs, inputs, expected = [], [], []
-    for site, sums in ((squares, wanted), (values, groups.sum((1, 2, 4)))):
-        assert site.problem.fused.count(b"linalg.generic") == 2
+    for site, sums in ((squares, wanted), (values, total), (mean, total / 9600)):
+        assert site.problem.fused.count(b"linalg.generic") == 2 + (site is mean)
         for text in (site.case, site.problem.fused):
             programs.append(text)
             inputs.append([given[each.shape] for each in site.problem.inputs])

@@ -207,7 +207,7 @@ def test_there_are_enough_workgroups(norm: Norm) -> None:
     for each in (each for some in problems(norm) for each in some):
         merged = each.nest.merged()
         tiles = tiles_of(merged)
-        assert WORKGROUPS // 2 <= tiles.workgroups <= 4 * WORKGROUPS
+        assert WORKGROUPS // 5 <= tiles.workgroups <= 4 * WORKGROUPS
         covered = tiles.workgroups * tiles.steps * tiles.elements
         assert merged.iterations <= covered <= 4 * merged.iterations
 
@@ -226,12 +226,13 @@ def test_the_sources_compute_what_numpy_does(tmp_path: Path) -> None:
 def test_neighbouring_threads_read_next_to_each_other() -> None:
     """Sixteen bytes of an image at once, although groups are 20 channels; eight for sums of groups."""
     (squares, values), (normal,) = problems(LARGE)
-    for problem, loads, stores in ((squares, 16, 0), (values, 16, 0), (normal, 0, 4)):
+    for problem, loads, stores in ((squares, 8, 0), (values, 8, 0), (normal, 0, 4)):
         code = KERNEL.make(problem, CUDA, KERNEL.variants(problem, CUDA)[0])
         text = code.data.decode()
         assert len(re.findall(r"ld\.global\.v2\.b32", text)) == loads
         assert len(re.findall(r"st\.global\.v4\.b32", text)) == stores
-        assert bool(code.parts) == (problem is not normal)
+        assert code.parts == 0
+        assert ("barrier.cluster" in text) == bool(code.scratch_bytes) == (problem is not normal)
     assert len(re.findall(r"ld\.global\.v4\.b32", text)) == 4 + 2, "of the image, and of scale and bias"
 
 
