@@ -270,9 +270,10 @@ def _normalizing_site(op: ir.Operation, kept: Collection[ir.Operation], *, large
     values, every = gathered(ops)
     few = [each for each in values if _size(each) < _size(op.result)]
     same = [each for each in values if _size(each) == _size(op.result)]
-    alone = bool(same) and not any(joins_product(each, kept) for each in same)
+    normal = any(map(_of_large_sum, few))  # by sums of a product's results, for which its kernel cannot wait
+    alone = bool(same) and (normal or not any(joins_product(each, kept) for each in same))
     large = large and alone and _size(op.result) >= LARGE and not any(map(_goes_along, _users_of(op)))
-    if len(values) > MOST_INPUTS or not (large or any(map(_of_large_sum, few))):
+    if len(values) > MOST_INPUTS or not (large or normal):
         return None
     if (planned := _planned(values, every)) is None:
         return None
