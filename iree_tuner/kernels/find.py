@@ -151,10 +151,10 @@ def find_here(
         module = _before_dispatches(data, name, target, session)
         mark_roots(module)
         formed = session.parse(to_bytecode(module))
-        bring_into_form(formed)
+        readings = bring_into_form(formed)
         marks = [_number_in(op.location) for op in roots_of(formed)]
         sites = [
-            tuple(_renumbered(site, marks) for site in own)
+            tuple(_renumbered(replace(site, readings=readings), marks) for site in own)
             for own in _every(formed, session, target, chains=chains, norms=norms)
         ]
         session.run(module, start="abi", stop="executable-sources")
@@ -172,13 +172,15 @@ def find_joint_here(
     session = session_for(target.flags)
     with session.context, ir.Location.unknown():
         module = _before_dispatches(data, name, target, session)
-        bring_into_form(module)
+        readings = bring_into_form(module)
         found = Counter(find_joint(module, on_host=target.native))
-        joined = tuple(replace(site, times=times) for site, times in found.items())
+        joined = tuple(replace(site, times=times, readings=readings) for site, times in found.items())
         if not joined:
             return (), ()
         put_into(module, [(site, _JOINT.make(site.problem)) for site in joined])
-        return joined, _merged(_every(module, session, target, chains=chains, norms=norms), {})
+        sites = _every(module, session, target, chains=chains, norms=norms)
+        read = [tuple(replace(site, readings=readings) for site in own) for own in sites]
+        return joined, _merged(read, {})
 
 
 def _before_dispatches(data: bytes, name: str, target: Target, session: CompilerSession) -> ir.Module:

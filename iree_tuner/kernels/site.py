@@ -60,6 +60,7 @@ class Site:
         dispatches: names of the dispatches that contain them, of all occurrences.
         times: how often the program has the problem.
         shared: whether several ops use its result: with each, the compiler may compute it again.
+        readings: the cases of ops of the program that are rewritten first (`readings`).
     """
 
     problem: Problem
@@ -71,6 +72,7 @@ class Site:
     dispatches: tuple[str, ...] = field(default=(), compare=False)
     times: int = field(default=1, compare=False)
     shared: bool = field(default=False, compare=False)
+    readings: tuple[bytes, ...] = field(default=(), compare=False)
 
     @property
     def padded(self) -> bool:
