@@ -22,8 +22,9 @@ from iree_tuner.kernels.kernel import Kernel, why_not
 from iree_tuner.kernels.moves import is_elementwise
 from iree_tuner.kernels.normalizing import find_normalizing
 from iree_tuner.kernels.read_back import find_read_back
+from iree_tuner.kernels.readings import find_readings
 from iree_tuner.kernels.site import Site, find_sites, roots_of
-from iree_tuner.kernels.spec import bring_into_form, put_into
+from iree_tuner.kernels.spec import bring_into_form, put_into, rewrite_readings
 from iree_tuner.kernels.split_sums import (
     blocks_of,
     find_chains,
@@ -151,10 +152,10 @@ def find_here(
         module = _before_dispatches(data, name, target, session)
         mark_roots(module)
         formed = session.parse(to_bytecode(module))
-        readings = bring_into_form(formed)
+        read = _formed(formed)
         marks = [_number_in(op.location) for op in roots_of(formed)]
         sites = [
-            tuple(_renumbered(replace(site, readings=readings), marks) for site in own)
+            tuple(_renumbered(read(site), marks) for site in own)
             for own in _every(formed, session, target, chains=chains, norms=norms)
         ]
         session.run(module, start="abi", stop="executable-sources")
@@ -172,15 +173,29 @@ def find_joint_here(
     session = session_for(target.flags)
     with session.context, ir.Location.unknown():
         module = _before_dispatches(data, name, target, session)
-        readings = bring_into_form(module)
+        read = _formed(module)
         found = Counter(find_joint(module, on_host=target.native))
-        joined = tuple(replace(site, times=times, readings=readings) for site, times in found.items())
+        joined = tuple(replace(read(site), times=times) for site, times in found.items())
         if not joined:
             return (), ()
         put_into(module, [(site, _JOINT.make(site.problem)) for site in joined])
         sites = _every(module, session, target, chains=chains, norms=norms)
-        read = [tuple(replace(site, readings=readings) for site in own) for own in sites]
-        return joined, _merged(read, {})
+        return joined, _merged([tuple(map(read, own)) for own in sites], {})
+
+
+def _formed(module: ir.Module) -> Callable[[Site], Site]:
+    """Rewrite a program as specs do. The function that is returned adds the readings that a site needs.
+
+    Products that are there without them need none.
+    """
+    bring_into_form(module)
+    readings = find_readings(module)
+    if not readings:
+        return lambda site: site
+    products = (*find_sites(module), tuple(find_joint(module, on_host=False)))
+    known = {site.case for own in products for site in own}
+    rewrite_readings(module, readings)
+    return lambda site: site if site.case in known else replace(site, readings=readings)
 
 
 def _before_dispatches(data: bytes, name: str, target: Target, session: CompilerSession) -> ir.Module:

@@ -163,6 +163,15 @@ def is_source(op: ir.Operation) -> bool:
     return is_static(op) and (op.name == EMPTY or (op.name == "linalg.fill" and is_elementwise(op)))
 
 
+def users_of(value: ir.Value) -> list[ir.Operation]:
+    """The ops that use a value, as operands or in their bodies, each once."""
+    owners = ((use.owner.operation, use.owner.operation.parent) for use in value.uses)
+    return list(dict.fromkeys(
+        op if around is None or not around.name.startswith("linalg.") else around.operation
+        for op, around in owners
+    ))  # fmt: skip
+
+
 def graph_of(
     value: ir.Value, follows: Callable[[ir.Operation], bool], most: int
 ) -> tuple[tuple[ir.Operation, ...], tuple[ir.Value, ...]]:

@@ -114,17 +114,18 @@ class _Nest:
     def _tested(
         self, ranges: Sequence[tuple[LoopSum, int, int]], inside: Element, outside: Element, where: _Where
     ) -> int:
-        if len(ranges) > 1:
-            raise NotIndexableError("it tests several indices")
-        ((index, first, end),) = ranges
-        test = self._inside(index, first, end)
-        other = self._add(replace(self.terms[test], op=OUTSIDE))
-        return self._select(
-            test, self.term_of(inside, (*where, test)), self.term_of(outside, (*where, other))
-        )
+        tests = [self._inside(*each, clamps=bool(where)) for each in ranges]
+        other = where
+        if len(tests) == 1:  # after several tests, what is outside of one of them is read everywhere
+            other = (*where, self._add(replace(self.terms[tests[0]], op=OUTSIDE)))
+        found, outer = self.term_of(inside, (*where, *tests)), self.term_of(outside, other)
+        for test in reversed(tests):
+            found = self._select(test, found, outer)
+        return found
 
-    def _inside(self, index: LoopSum, first: int, end: int) -> int:
-        self.ranges.append(Range(*self._along((index,), [1], clamps=False), first, end))
+    def _inside(self, index: LoopSum, first: int, end: int, *, clamps: bool = False) -> int:
+        """A test of an index. It may be clamped for elements that are not selected."""
+        self.ranges.append(Range(*self._along((index,), [1], clamps=clamps), first, end))
         return self._add(FormulaTerm(INSIDE, "i1", input=len(self.ranges) - 1))
 
     def _place(self, index: LoopSum) -> int:

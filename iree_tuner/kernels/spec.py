@@ -46,7 +46,7 @@ from iree_tuner.kernels.integers import build_insertion, insert_in_filled
 from iree_tuner.kernels.joint import JointProducts
 from iree_tuner.kernels.kernel import Array, Code, Kernel, KernelError, Knobs, Packed, Problem
 from iree_tuner.kernels.moves import HOISTED, LOAD, build_packed
-from iree_tuner.kernels.readings import build_matcher, build_moves, find_readings, reading_of
+from iree_tuner.kernels.readings import build_matcher, build_moves, reading_of
 from iree_tuner.kernels.site import Site, copy_ops, declare
 from iree_tuner.kernels.split_sums import combined
 from iree_tuner.ops.attention import Attention
@@ -502,18 +502,17 @@ def _build_normal_form(module: ir.Value, readings: Sequence[_Pair]) -> None:
         _build_round(module, readings)
 
 
-def bring_into_form(module: ir.Module) -> tuple[bytes, ...]:
-    """Rewrite a program, in the phase of preprocessing, as every kernel spec does before it matches.
-
-    Returns the cases of the readings that were rewritten (`Site.readings`).
-    """
+def bring_into_form(module: ir.Module) -> None:
+    """Rewrite a program, in the phase of preprocessing, as every kernel spec does before it matches."""
     with module.context, ir.Location.unknown():
         _apply_form(module, ())
-        readings = find_readings(module)
-        if readings:
-            _apply_form(module, readings)
-            _erase_called(module)
-    return readings
+
+
+def rewrite_readings(module: ir.Module, readings: Sequence[bytes]) -> None:
+    """Rewrite ops of a program with these cases as moves, as specs of sites with `readings` do."""
+    with module.context, ir.Location.unknown():
+        _apply_form(module, readings)
+        _erase_called(module)
 
 
 def _apply_form(module: ir.Module, readings: Sequence[bytes]) -> None:

@@ -55,6 +55,7 @@ from iree_tuner.kernels.moves import (
     numbers,
     piece_of,
     repeats,
+    users_of,
 )
 from iree_tuner.kernels.nest import Nest
 from iree_tuner.kernels.operands import computed_operands
@@ -196,7 +197,7 @@ def _takes_much(op: ir.Operation) -> bool:
     users = [op]
     while moves := [each for each in users if each.name in (SLICE, EXPAND, COLLAPSE)]:
         users = [each for each in users if each not in moves]
-        users += [use.owner.operation for each in moves for use in each.result.uses]
+        users += [user for each in moves for user in users_of(each.result)]
     return any(each.name in JOINS or not is_followed(each) for each in users)
 
 
@@ -247,7 +248,8 @@ def cone_of(
         alone = all(top(use.owner.operation, place) in found for use in uses)
         if not (alone or (parts and _is_cut(op))):
             continue  # a constant may have thousands
-        if not is_followed(op) or is_view(op) or (op.name == INSERT and _updates(op)):
+        whole = (top(use.owner.operation, place) in found for use in op.operands[0].uses) if op.operands else ()
+        if not is_followed(op) or (is_view(op) and not any(whole)) or (op.name == INSERT and _updates(op)):
             continue
         repeated = (repeats(use.owner.operation, use.operand_number) for use in op.result.uses)
         if is_move(op) or not (op in left or any(repeated)):
