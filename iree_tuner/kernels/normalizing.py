@@ -322,7 +322,9 @@ def _cut_sites(op: ir.Operation, block: OpsOfBlock) -> list[Site]:
     ops = [op] if part else _joins(op)
     if op in block.once or not ops or not is_followed(op) or _size(op.result) < LEAST_ELEMENTS:
         return []
-    if all(is_elementwise(each) or reversed_by(each) or each.name in (*JOINS, SLICE) for each in _users_of(op)):
+    if all(
+        is_elementwise(each) or reversed_by(each) or each.name in (*JOINS, SLICE) for each in _users_of(op)
+    ):
         return []
     left, found = block.once | block.epilogues, dict[Site, None]()
     cone = cone_of(op, block.place, block.ops, left, parts=True) if part else set(ops)

@@ -8,6 +8,7 @@ rewrites such ops as slices, joins, repetitions and reversals, which kernels rea
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -58,10 +59,13 @@ class Reading:
         kind = ir.RankedTensorType(self.op.result.type)
 
         def build(function: func.FuncOp) -> ir.Value:
-            (array,) = function.arguments
             made = (producer(value) for value in captured(self.op) if value != self.array)
-            values = {self.array: array, self.op.operands[0]: empty(kind)}
-            return copy_ops([*filter(None, made), self.op], values)
+            out = empty(kind)
+            found = copy_ops([*filter(None, made), self.op], {self.array: function.arguments[0]})
+            copy = producer(found)
+            assert copy is not None, "the copy of an op computes a value"
+            copy.operands[0] = out  # which may have been the array itself
+            return found
 
         return program_of([self.array], kind, build)
 
@@ -115,9 +119,10 @@ def _positions(op: ir.Operation, extract: ir.Operation, shape: Sequence[int]) ->
     known: dict[ir.Value, _Known] = {}
     ops = [each.operation for each in op.regions[0].blocks[0].operations]
     for each in (*filter(None, map(producer, captured(op))), *ops[: ops.index(extract)]):
-        if max(shape) > _MOST_POSITIONS:
+        if max(shape, default=0) > _MOST_POSITIONS:
             return None
-        found = _value_of(each, known, shape)
+        with np.errstate(all="ignore"):  # of branches that are not taken
+            found = _value_of(each, known, shape)
         if found is not None:
             known[each.result] = found
     places = [known.get(each) for each in [*extract.operands][1:]]
@@ -136,6 +141,9 @@ def _value_of(op: ir.Operation, known: Mapping[ir.Value, _Known], shape: Sequenc
     given = [known.get(each) for each in op.operands]
     of = [each for each in given if each is not None]
     if len(of) < len(given) or len(op.results) != 1:
+        return None
+    along = np.broadcast_shapes(*(each.shape for each in (of[1:] if op.name == EXTRACT else of)))
+    if math.prod(along) > _MOST_POSITIONS:
         return None
     if op.name == EXTRACT:
         table, *places = of
@@ -163,18 +171,29 @@ def _constant(op: ir.Operation, rank: int) -> _Known | None:
     return np.array([*value], _type_of(op.result.type)).reshape(shape)
 
 
-def _type_of(kind: ir.Type) -> npt.DTypeLike:
+def _type_of(kind: ir.Type) -> npt.DTypeLike | None:
     if isinstance(kind, ir.IndexType):
         return np.int64
     if isinstance(kind, ir.IntegerType) and kind.width == 1:
         return np.bool_
-    element = ElementType.of(kind)
-    return np.dtype(f"{'i' if element.is_integer else 'f'}{max(1, element.bits // 8)}")
+    return ElementType.of(kind).dtype
 
 
 def _quotient(one: _Known, other: _Known) -> _Known:
     """A quotient towards zero. Nothing is divided by zero in a program that is right."""
     return np.sign(one) * np.sign(other) * (abs(one) // np.maximum(abs(other), 1))
+
+
+def _remainder(one: _Known, other: _Known) -> _Known:
+    return one - other * _quotient(one, other)
+
+
+def _floor_quotient(one: _Known, other: _Known) -> _Known:
+    return one // np.where(other == 0, 1, other)
+
+
+def _ceiling_quotient(one: _Known, other: _Known) -> _Known:
+    return -_floor_quotient(-one, other)
 
 
 _CASTS = {
@@ -188,9 +207,7 @@ _COMPUTED: dict[str, Callable[..., _Known]] = {
     "arith.addi": np.add, "arith.subi": np.subtract, "arith.muli": np.multiply,
     "arith.minsi": np.minimum, "arith.maxsi": np.maximum, "arith.andi": np.bitwise_and,
     "arith.ori": np.bitwise_or, "arith.xori": np.bitwise_xor, "arith.divsi": _quotient,
-    "arith.remsi": lambda one, other: one - other * _quotient(one, other),
-    "arith.floordivsi": lambda one, other: one // np.where(other == 0, 1, other),
-    "arith.ceildivsi": lambda one, other: -(-one // np.where(other == 0, 1, other)),
+    "arith.remsi": _remainder, "arith.floordivsi": _floor_quotient, "arith.ceildivsi": _ceiling_quotient,
     "arith.select": np.where, "arith.addf": np.add, "arith.subf": np.subtract, "arith.mulf": np.multiply,
     "arith.divf": np.divide, "math.floor": np.floor, "math.ceil": np.ceil,
     "arith.minimumf": np.minimum, "arith.maximumf": np.maximum,
@@ -202,6 +219,10 @@ def empty(kind: ir.RankedTensorType) -> ir.Value:
     return tensor.EmptyOp([*kind.shape], kind.element_type).result
 
 
+def _same(element: ir.Value) -> ir.Value:
+    return element
+
+
 def build_moves(reading: Reading, array: ir.Value) -> ir.Value:
     """Build what reads an array so, at the current insertion point, as moves."""
     value, shape = array, ir.RankedTensorType(reading.op.result.type).shape
@@ -210,12 +231,11 @@ def build_moves(reading: Reading, array: ir.Value) -> ir.Value:
     kept = [loop for loop in reading.loops if loop is not None and shape[loop] > 1]
     sizes = [shape[loop] for loop in kept]
     kind = ir.RankedTensorType(value.type)
-    if kept == sorted(kept) and [size for size in kind.shape if size > 1] == sizes:
-        if [*kind.shape] == [*shape]:
-            return value
+    if kept == sorted(kept) and [*kind.shape] == [*shape]:
+        return value
     if [*kind.shape] != sizes:
         value = sliced(value, [0] * kind.rank, kind.shape, sizes)
-    return elementwise([value], [access(len(shape), kept)], shape, kind.element_type, lambda each: each)
+    return elementwise([value], [access(len(shape), kept)], shape, kind.element_type, _same)
 
 
 @dataclass(frozen=True)
@@ -288,7 +308,7 @@ def _piece(value: ir.Value[Any], dimension: int, part: _Part) -> ir.Value:
     if part.times > 1:
         loops = [place for place in range(rank + 1) if place != dimension + 1]
         wide = [*sizes[: dimension + 1], part.times, *sizes[dimension + 1 :]]
-        found = elementwise([found], [access(rank + 1, loops)], wide, kind.element_type, lambda each: each)
+        found = elementwise([found], [access(rank + 1, loops)], wide, kind.element_type, _same)
         found = collapse(found, [2 if place == dimension else 1 for place in range(rank)])
     return found
 

@@ -248,7 +248,9 @@ def cone_of(
         alone = all(top(use.owner.operation, place) in found for use in uses)
         if not (alone or (parts and _is_cut(op))):
             continue  # a constant may have thousands
-        whole = (top(use.owner.operation, place) in found for use in op.operands[0].uses) if op.operands else ()
+        whole = (
+            (top(use.owner.operation, place) in found for use in op.operands[0].uses) if op.operands else ()
+        )
         if not is_followed(op) or (is_view(op) and not any(whole)) or (op.name == INSERT and _updates(op)):
             continue
         repeated = (repeats(use.owner.operation, use.operand_number) for use in op.result.uses)
