@@ -21,6 +21,7 @@ from iree_tuner.kernels.joint import JointProducts, find_joint
 from iree_tuner.kernels.kernel import Kernel, why_not
 from iree_tuner.kernels.moves import is_elementwise
 from iree_tuner.kernels.normalizing import find_normalizing
+from iree_tuner.kernels.pooling import find_pools
 from iree_tuner.kernels.read_back import find_read_back
 from iree_tuner.kernels.readings import find_readings
 from iree_tuner.kernels.site import Site, find_sites, roots_of
@@ -221,7 +222,7 @@ def _every(
         sites = find_sites(module, larger)
         chained = find_chains(blocks, larger) if chains else []
         normal = find_normalizing(blocks, larger) if norms else []
-        normal += find_computed(blocks) if norms else []
+        normal += find_computed(blocks) + find_pools(blocks) if norms else []
         sums = find_sums(blocks)
         taken = {root for own in (*sites, normal) for site in own for root in site.roots}
         normal += find_reductions(blocks, taken) if norms else []

@@ -29,7 +29,7 @@ SLICE, INSERT, CONCAT = "tensor.extract_slice", "tensor.insert_slice", "tensor.c
 EXPAND, COLLAPSE, EMPTY, CONSTANT = (
     "tensor.expand_shape", "tensor.collapse_shape", "tensor.empty", "arith.constant",
 )  # fmt: skip
-EXTRACT, INDEX = "tensor.extract", "linalg.index"
+EXTRACT, INDEX, PAD = "tensor.extract", "linalg.index", "tensor.pad"
 JOINS = (INSERT, CONCAT)
 """Ops that join several tensors into one."""
 _UNARY = (SLICE, EXPAND, COLLAPSE)
@@ -231,7 +231,7 @@ class Piece:
 
 
 def pieces_of(op: ir.Operation) -> list[Piece]:
-    """The parts of a join's result. Later parts overwrite earlier ones."""
+    """The parts of a join's result, or of that of a padding. Later parts overwrite earlier ones."""
     if op.name == CONCAT:
         along = ir.IntegerAttr(op.attributes["dim"]).value
         pieces: list[Piece] = []
@@ -244,6 +244,8 @@ def pieces_of(op: ir.Operation) -> list[Piece]:
         return pieces
     value = op.operands[0]
     shape = tuple(ir.RankedTensorType(value.type).shape)
+    if op.name == PAD:
+        return [Piece(value, tuple(numbers(op, "static_low")), shape)]
     sizes = tuple(numbers(op, "static_sizes"))
     return [Piece(value, tuple(numbers(op, "static_offsets")), sizes, tuple(_dropped(sizes, shape)))]
 

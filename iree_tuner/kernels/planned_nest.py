@@ -10,7 +10,7 @@ from iree.compiler import ir
 
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
-from iree_tuner.kernels.fused_op import Computed, Element, FusedPlan, Read, Reduced, Select, Test
+from iree_tuner.kernels.fused_op import Combined, Computed, Element, FusedPlan, Read, Reduced, Select, Test
 from iree_tuner.kernels.moved import LoopSum, NotIndexableError, SplitLoop
 from iree_tuner.kernels.moves import Indices
 from iree_tuner.kernels.nest import INSIDE, OUTSIDE, PLACE, REDUCED, Access, Nest, Range
@@ -21,6 +21,8 @@ _Where = tuple[int, ...]
 
 ROUNDED = frozenset({"arith.addf", "arith.subf", "arith.mulf", "arith.divf", "arith.truncf"})
 """Scalar ops whose results are rounded."""
+
+_ADD, _WIDE = "arith.addf", "f32"
 
 _POWER, _LARGEST_EXPONENT = "math.fpowi", 4
 
@@ -91,6 +93,9 @@ class _Nest:
                     found = self._chosen(LoopSum.of(0, {loop: 1}), elements, where)
                 case Test(ranges, inside, outside):
                     found = self._tested(ranges, inside, outside, where)
+                case Combined(op, start, elements, result):
+                    of_all = [self.term_of(each, where) for each in elements]
+                    found = self._combined(op, start, of_all, _element(result))
                 case Reduced(op, start, inner, result):
                     if where:
                         raise NotIndexableError("a part of a row is reduced")
@@ -98,6 +103,19 @@ class _Nest:
                     found = self._add(FormulaTerm(REDUCED + op, _element(result), of_row, start))
             self._known[element, where] = found
         return self._known[element, where]
+
+    def _combined(self, op: str, start: float, terms: Sequence[int], element: str) -> int:
+        """Terms one after the other. Sums are rounded once."""
+        kind = _WIDE if op == _ADD else element
+        own = [
+            self._add(FormulaTerm("arith.extf", kind, (each,))) if kind != element else each for each in terms
+        ]
+        if op != _ADD or start:
+            own.insert(0, self._add(FormulaTerm(CONSTANT, kind, value=start)))
+        found = own[0]
+        for each in own[1:]:
+            found = self._add(FormulaTerm(op, kind, (found, each)))
+        return self._add(FormulaTerm("arith.truncf", element, (found,))) if kind != element else found
 
     @property
     def reduces(self) -> bool:
