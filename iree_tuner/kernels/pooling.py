@@ -1,4 +1,4 @@
-"""Reductions over small windows of images: max and average pooling, with what is elementwise after them.
+"""Reductions over small windows of images: max and average pooling, with the elementwise ops around them.
 
 A kernel reads each element of a window in one step, also around the image: there it takes the value that the
 program pads with. The compiler writes a padded image to memory first.
@@ -27,7 +27,14 @@ from iree_tuner.kernels.moves import (
 from iree_tuner.kernels.nest import Nest
 from iree_tuner.kernels.planned_nest import nest_of
 from iree_tuner.kernels.site import Site, array_of, case_of, function_of
-from iree_tuner.kernels.split_sums import MOST_INPUTS, OpsOfBlock, gathered
+from iree_tuner.kernels.split_sums import (
+    MOST_INPUTS,
+    OpsOfBlock,
+    computed_before,
+    gathered,
+    joins_product,
+    only_for,
+)
 from iree_tuner.kernels.windows import window_of
 from iree_tuner.ops.dag import captured
 
@@ -44,25 +51,34 @@ def find_pools(blocks: Sequence[OpsOfBlock]) -> list[Site]:
         for op in block.ops:
             if window_of(op) is None or not is_static(op):
                 continue
-            sites = (_site(op, _after(op)[:count], block) for count in (_MOST_STEPS, 0))
+            sites = (_site(op, _after(op, block)[:count], block) for count in (_MOST_STEPS, 0))
             found += [each for each in [next(filter(None, sites), None)] if each is not None]
     return found
 
 
-def _after(op: ir.Operation) -> list[ir.Operation]:
-    """The elementwise ops that follow an op one after the other, with results of its shape."""
-    found, shape = list[ir.Operation](), ir.RankedTensorType(op.result.type).shape
-    while len(users := users_of((found or [op])[-1].result)) == 1 and is_elementwise(users[0]):
-        if ir.RankedTensorType(users[0].result.type).shape != shape:
+def _after(op: ir.Operation, block: OpsOfBlock) -> list[ir.Operation]:
+    """The elementwise ops that follow an op one after the other, with results of its shape.
+
+    They end before one that may join a product.
+    """
+    found, shape, value = list[ir.Operation](), ir.RankedTensorType(op.result.type).shape, op.result
+    while len(users := users_of(value)) == 1 and is_elementwise(users[0]):
+        same = ir.RankedTensorType(users[0].result.type).shape == shape
+        others = [each for each in [*users[0].operands][:-1] if each != value]
+        if not same or any(joins_product(each, block.epilogues) for each in others):
             break
         found.append(users[0])
+        value = users[0].result
     return found
 
 
 def _site(op: ir.Operation, after: Sequence[ir.Operation], block: OpsOfBlock) -> Site | None:
     pad = _padding(op.operands[0])
-    start = producer(op.operands[2])
+    start, first = producer(op.operands[2]), op if pad is None else pad
     before = [each for each in (pad, start) if each is not None and not is_source(each)]
+    kept = block.epilogues | block.once
+    if producer(first.operands[0]) not in kept:  # what the compiler would compute with the windows
+        before += only_for(first, computed_before(first.operands[0], kept))
     own = dict.fromkeys((*before, op, *after))
     values, every = gathered(sorted(own, key=block.place.__getitem__))
     nest = _nest(values, every)

@@ -470,7 +470,7 @@ def sums_up(op: ir.Operation, least: int) -> bool:
     return sums and len(op.operands) >= least
 
 
-def _only_for(op: ir.Operation, before: Sequence[ir.Operation]) -> list[ir.Operation]:
+def only_for(op: ir.Operation, before: Sequence[ir.Operation]) -> list[ir.Operation]:
     """The ops, of these before it in order, whose results nothing but an op needs."""
     needed = {op}
     for each in reversed(before):
@@ -483,7 +483,7 @@ def _reduction_site(op: ir.Operation, kept: Collection[ir.Operation]) -> Site | 
     whole = op.operands[0]
     own = [] if producer(whole) in kept else computed_before(whole, kept)
     moved = {each for each in own if is_move(each) and joins_product(each.operands[0], kept)}
-    own = _only_for(op, computed_before(whole, {*kept, *moved}) if moved else own)
+    own = only_for(op, computed_before(whole, {*kept, *moved}) if moved else own)
     read, written = map(dimensions, indexing_maps(op))
     for before in (own, list[ir.Operation]()):
         values, every = gathered([*before, op])

@@ -23,7 +23,7 @@ _REDUCES = ("arith.addf", "arith.maximumf", "arith.maxnumf")
 
 @dataclass(frozen=True)
 class Window:
-    """What a reduction over windows of its first operand makes of the elements of one.
+    """A reduction over windows of an op's first operand.
 
     Attributes:
         op: the name of the scalar op that combines elements.

@@ -80,6 +80,20 @@ def test_sums_of_narrow_values_are_rounded_once(monkeypatch) -> None:
     np.testing.assert_array_equal(found, -taken.sum((-1, -2)).astype(np.float16))
 
 
+def test_a_kernel_widens_what_it_pools(monkeypatch) -> None:
+    """As `avg_pool` does, which sums up values of f16 in f32."""
+    text = pooled("add", "0.0", windows((2, 2), (2, 2)), "2x16x15x48", "abs", "f32")
+    kinds = (f"tensor<{'x'.join(map(str, IMAGE))}x{each}>" for each in ("f16", "f32"))
+    narrow, wide = kinds
+    text = text.replace(f"%x: {wide}", f"%y: {narrow}").replace(
+        "%first =", f"%x = stablehlo.convert %y : ({narrow}) -> {wide}\n%first =", 1
+    )
+    problem, _ = problem_in(text)
+    given = [np.random.default_rng(0).standard_normal(IMAGE).astype(np.float16)]
+    assert [each.element_type for each in problem.inputs] == ["f16"]
+    np.testing.assert_allclose(written(monkeypatch, problem, given), results(text, given)[0], rtol=1e-5)
+
+
 @pytest.mark.parametrize(
     "text",
     [
