@@ -22,10 +22,12 @@ from iree_tuner.kernels.kernel import Kernel, why_not
 from iree_tuner.kernels.known import fold_known
 from iree_tuner.kernels.moves import is_elementwise
 from iree_tuner.kernels.normalizing import find_normalizing
+from iree_tuner.kernels.pooling import find_pools
 from iree_tuner.kernels.read_back import find_read_back
+from iree_tuner.kernels.readings import find_readings
 from iree_tuner.kernels.scans import find_scans
 from iree_tuner.kernels.site import Site, find_sites, roots_of
-from iree_tuner.kernels.spec import bring_into_form, put_into
+from iree_tuner.kernels.spec import bring_into_form, put_into, rewrite_readings
 from iree_tuner.kernels.split_sums import (
     blocks_of,
     find_chains,
@@ -153,11 +155,11 @@ def find_here(
         module = _before_dispatches(data, name, target, session)
         mark_roots(module)
         formed = session.parse(to_bytecode(module))
-        bring_into_form(formed)
+        read = _formed(formed)
         first = fold_known(formed)
         marks = [_number_in(op.location) for op in roots_of(formed)]
         sites = [
-            tuple(replace(_renumbered(site, marks), first=first) for site in own)
+            tuple(replace(_renumbered(read(site), marks), first=first) for site in own)
             for own in _every(formed, session, target, chains=chains, norms=norms)
         ]
         session.run(module, start="abi", stop="executable-sources")
@@ -175,15 +177,31 @@ def find_joint_here(
     session = session_for(target.flags)
     with session.context, ir.Location.unknown():
         module = _before_dispatches(data, name, target, session)
-        bring_into_form(module)
+        read = _formed(module)
         found = Counter(find_joint(module, on_host=target.native))
-        joined = tuple(replace(site, times=times) for site, times in found.items())
+        joined = tuple(replace(read(site), times=times) for site, times in found.items())
         if not joined:
             return (), ()
         put_into(module, [(site, _JOINT.make(site.problem)) for site in joined])
         first = fold_known(module)
         every = _every(module, session, target, chains=chains, norms=norms)
-        return joined, _merged([tuple(replace(each, first=first) for each in own) for own in every], {})
+        found = [tuple(replace(read(each), first=first) for each in own) for own in every]
+        return joined, _merged(found, {})
+
+
+def _formed(module: ir.Module) -> Callable[[Site], Site]:
+    """Rewrite a program as specs do. The function that is returned adds the readings that a site needs.
+
+    Products that are there without them need none.
+    """
+    bring_into_form(module)
+    readings = find_readings(module)
+    if not readings:
+        return lambda site: site
+    products = (*find_sites(module), tuple(find_joint(module, on_host=False)))
+    known = {site.case for own in products for site in own}
+    rewrite_readings(module, readings)
+    return lambda site: site if site.case in known else replace(site, readings=readings)
 
 
 def _before_dispatches(data: bytes, name: str, target: Target, session: CompilerSession) -> ir.Module:
@@ -209,7 +227,7 @@ def _every(
         sites = find_sites(module, larger)
         normal = find_normalizing(blocks, larger) if norms else []
         chained = find_chains(blocks, larger) if chains else []  # from the results of norms
-        normal += find_computed(blocks) if norms else []
+        normal += find_computed(blocks) + find_pools(blocks) if norms else []
         sums = find_sums(blocks)
         taken = {root for own in (*sites, normal) for site in own for root in site.roots}
         normal += [*find_reductions(blocks, taken), *find_scans(blocks)] if norms else []

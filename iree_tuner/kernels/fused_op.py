@@ -36,6 +36,7 @@ from iree_tuner.kernels.moves import (
     EMPTY,
     INSERT,
     JOINS,
+    PAD,
     Indices,
     Piece,
     is_elementwise,
@@ -46,6 +47,7 @@ from iree_tuner.kernels.moves import (
     source_index,
 )
 from iree_tuner.kernels.shapes import combined_by, dimensions, start_of
+from iree_tuner.kernels.windows import window_indices, window_of
 from iree_tuner.ops.dag import captured, clone
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.generic import Generic
@@ -121,7 +123,17 @@ class Reduced:
     result: ir.Value
 
 
-Element = Read | Computed | Select | Test | Reduced
+@dataclass(frozen=True, eq=False)
+class Combined:
+    """What a scalar op makes of some elements one after the other, from a start; only nests have it."""
+
+    op: str
+    start: float
+    elements: tuple[Element, ...]
+    result: ir.Value
+
+
+Element = Read | Computed | Select | Test | Reduced | Combined
 
 
 @dataclass
@@ -159,10 +171,14 @@ class Elements:
             return Read(value)
         if op.name == EMPTY:
             return None
-        if op.name in JOINS:
+        if op.name in (*JOINS, PAD):
             return self._joined(op, pieces_of(op)[::-1], index)
         if is_elementwise(op):
             return self._computed(op, index)
+        if (window := window_of(op)) is not None:
+            every = [self.at(op.operands[0], each) for each in window_indices(op, window, index)]
+            found = tuple(each for each in every if each is not None)
+            return Combined(window.op, window.start, found, op.result)
         if self.row is not None and (found := reduction_of(op, self.row[1])) is not None:
             return self._reduced(op, *found, index, self.row[0])
         return self.at(op.operands[0], source_index(op, index))
@@ -195,6 +211,8 @@ class Elements:
 
     def _joined(self, op: ir.Operation, pieces: list[Piece], index: Indices) -> Element | None:
         """The element in the first piece that covers the index."""
+        if not pieces and op.name == PAD:
+            return Read(captured(op)[0])
         if not pieces:
             return self.at(op.operands[1], index) if op.name == INSERT else None  # no piece covers it
         piece, *others = pieces
@@ -400,7 +418,7 @@ class _Body:
             case Test(_, inside, outside):
                 self.look(inside)
                 self.look(outside)
-            case Reduced():
+            case Reduced() | Combined():
                 raise NotIndexableError("an op has no reductions of its operands")
 
     def _read(self, value: ir.Value, index: Indices) -> None:
@@ -466,7 +484,7 @@ class _Body:
                 kept, other = self.made(inside), self.made(outside)
                 tests = [each for one in ranges for each in self._tests(*one)]
                 return arith.select(reduce(arith.andi, tests), kept, other)
-            case Reduced():
+            case Reduced() | Combined():
                 raise NotIndexableError("an op has no reductions of its operands")
 
     def _computed(self, op: ir.Operation, operands: dict[int, ir.Value], loops: Indices) -> ir.Value:

@@ -29,6 +29,7 @@ SLICE, INSERT, CONCAT = "tensor.extract_slice", "tensor.insert_slice", "tensor.c
 EXPAND, COLLAPSE, EMPTY, CONSTANT = (
     "tensor.expand_shape", "tensor.collapse_shape", "tensor.empty", "arith.constant",
 )  # fmt: skip
+EXTRACT, INDEX, PAD = "tensor.extract", "linalg.index", "tensor.pad"
 JOINS = (INSERT, CONCAT)
 """Ops that join several tensors into one."""
 _UNARY = (SLICE, EXPAND, COLLAPSE)
@@ -44,8 +45,8 @@ def is_static(op: ir.Operation) -> bool:
 
 
 def is_move(op: ir.Operation) -> bool:
-    """Whether an op only moves elements: reshapes, slices, joins, transposes, repetitions."""
-    if op.name in (*_UNARY, INSERT, CONCAT):
+    """Whether an op only moves elements: reshapes, slices, joins, transposes, repetitions, reversals."""
+    if op.name in (*_UNARY, INSERT, CONCAT) or reversed_by(op):
         return is_followed(op)
     return is_elementwise(op) and len(op.regions[0].blocks[0].operations) == 1
 
@@ -87,7 +88,38 @@ def is_followed(op: ir.Operation) -> bool:
         return len(op.operands) == 1
     if op.name == INSERT:
         return len(op.operands) == 2 and set(numbers(op, "static_strides")) == {1}
-    return op.name == CONCAT or is_elementwise(op)
+    return op.name == CONCAT or is_elementwise(op) or bool(reversed_by(op))
+
+
+@remembered
+def reversed_by(op: ir.Operation) -> tuple[int, ...]:
+    """The dimensions that an op reverses; empty for ops that `readings.build_reversal` does not build."""
+    if op.name != "linalg.generic" or len(op.operands) != 2 or not is_static(op):
+        return ()
+    last = op.regions[0].blocks[0].operations[-1].operands[0]
+    extract, array = producer(last), op.operands[0]
+    if extract is None or extract.name != EXTRACT or extract.operands[0] != array:
+        return ()
+    found = list[int]()
+    for place, size in enumerate(ir.RankedTensorType(array.type).shape):
+        index = extract.operands[place + 1]
+        before = producer(index)
+        if before is not None and before.name == "arith.subi" and _number(before.operands[0]) == size - 1:
+            found.append(place)
+            index = before.operands[1]
+        loop = producer(index)
+        if loop is None or loop.name != INDEX or ir.IntegerAttr(loop.attributes["dim"]).value != place:
+            return ()
+    identity = ir.AffineMap.get_identity(ir.RankedTensorType(array.type).rank)
+    same = op.result.type == array.type and indexing_maps(op)[-1] == identity
+    return tuple(found) if same else ()
+
+
+def _number(value: ir.Value) -> int | None:
+    """The integer that a value is; None if it is no constant."""
+    op = producer(value)
+    found = op.attributes["value"] if op is not None and op.name == CONSTANT else None
+    return found.value if isinstance(found, ir.IntegerAttr) else None
 
 
 @remembered
@@ -133,6 +165,15 @@ def is_source(op: ir.Operation) -> bool:
         value = op.attributes["value"]
         return isinstance(value, ir.DenseElementsAttr) and value.is_splat
     return is_static(op) and (op.name == EMPTY or (op.name == "linalg.fill" and is_elementwise(op)))
+
+
+def users_of(value: ir.Value) -> list[ir.Operation]:
+    """The ops that use a value, as operands or in their bodies, each once."""
+    owners = ((use.owner.operation, use.owner.operation.parent) for use in value.uses)
+    return list(dict.fromkeys(
+        op if around is None or not around.name.startswith("linalg.") else around.operation
+        for op, around in owners
+    ))  # fmt: skip
 
 
 def graph_of(
@@ -194,7 +235,7 @@ class Piece:
 
 
 def pieces_of(op: ir.Operation) -> list[Piece]:
-    """The parts of a join's result. Later parts overwrite earlier ones."""
+    """The parts of a join's result, or of that of a padding. Later parts overwrite earlier ones."""
     if op.name == CONCAT:
         along = ir.IntegerAttr(op.attributes["dim"]).value
         pieces: list[Piece] = []
@@ -207,6 +248,8 @@ def pieces_of(op: ir.Operation) -> list[Piece]:
         return pieces
     value = op.operands[0]
     shape = tuple(ir.RankedTensorType(value.type).shape)
+    if op.name == PAD:
+        return [Piece(value, tuple(numbers(op, "static_low")), shape)]
     sizes = tuple(numbers(op, "static_sizes"))
     return [Piece(value, tuple(numbers(op, "static_offsets")), sizes, tuple(_dropped(sizes, shape)))]
 
@@ -245,7 +288,11 @@ def _dropped(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
 
 
 def source_index(op: ir.Operation, index: Indices) -> Indices:
-    """The index into the operand of a slice or reshape, for an element of its result."""
+    """The index into the operand of a slice, reshape or reversal, for an element of its result."""
+    if turned := reversed_by(op):
+        sizes = ir.RankedTensorType(op.result.type).shape
+        last = [size - 1 if place in turned else 0 for place, size in enumerate(sizes)]
+        return tuple(each.times(-1 if at in turned else 1).plus(last[at]) for at, each in enumerate(index))
     if op.name == SLICE:
         sizes = numbers(op, "static_sizes")
         dropped = _dropped(sizes, ir.RankedTensorType(op.result.type).shape)

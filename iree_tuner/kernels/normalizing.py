@@ -26,6 +26,8 @@ from iree_tuner.kernels.moves import (
     is_source,
     numbers,
     repeats,
+    reversed_by,
+    users_of,
 )
 from iree_tuner.kernels.nest import MOST_IN_ROW, Nest
 from iree_tuner.kernels.planned_nest import nest_of
@@ -325,7 +327,9 @@ def _cut_sites(op: ir.Operation, block: OpsOfBlock) -> list[Site]:
     ops = [op] if part else _joins(op)
     if op in block.once or not ops or not is_followed(op) or _size(op.result) < LEAST_ELEMENTS:
         return []
-    if all(is_elementwise(each) or each.name in (*JOINS, SLICE) for each in _users_of(op)):
+    if all(
+        is_elementwise(each) or reversed_by(each) or each.name in (*JOINS, SLICE) for each in _users_of(op)
+    ):
         return []
     left, found = block.once | block.epilogues, dict[Site, None]()
     cone = cone_of(op, block.place, block.ops, left, parts=True) if part else set(ops)
@@ -378,8 +382,7 @@ def _copies(op: ir.Operation) -> bool:
 
 def _users_of(op: ir.Operation) -> list[ir.Operation]:
     """The users of an op's result, behind reshapes."""
-    users = [use.owner.operation for use in op.result.uses]
-    return [more for each in users
+    return [more for each in users_of(op.result)
             for more in (_users_of(each) if each.name in (EXPAND, COLLAPSE) else [each])]  # fmt: skip
 
 

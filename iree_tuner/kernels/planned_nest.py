@@ -10,7 +10,7 @@ from iree.compiler import ir
 
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.formula import CONSTANT, INPUT, Formula, FormulaTerm
-from iree_tuner.kernels.fused_op import Computed, Element, FusedPlan, Read, Reduced, Select, Test
+from iree_tuner.kernels.fused_op import Combined, Computed, Element, FusedPlan, Read, Reduced, Select, Test
 from iree_tuner.kernels.moved import LoopSum, NotIndexableError, SplitLoop
 from iree_tuner.kernels.moves import CONSTANT as ARITH_CONSTANT
 from iree_tuner.kernels.moves import Indices
@@ -22,6 +22,8 @@ _Where = tuple[int, ...]
 
 ROUNDED = frozenset({"arith.addf", "arith.subf", "arith.mulf", "arith.divf", "arith.truncf"})
 """Scalar ops whose results are rounded."""
+
+_ADD, _WIDE = "arith.addf", "f32"
 
 _POWER, _LARGEST_EXPONENT = "math.fpowi", 4
 _SELECT = "arith.select"
@@ -104,6 +106,9 @@ class _Nest:
                     found = self._chosen(LoopSum.of(0, {loop: 1}), elements, where)
                 case Test(ranges, inside, outside):
                     found = self._tested(ranges, inside, outside, where)
+                case Combined(op, start, elements, result):
+                    of_all = [self.term_of(each, where) for each in elements]
+                    found = self._combined(op, start, of_all, _element(result))
                 case Reduced(op, start, inner, result):
                     if where:
                         raise NotIndexableError("a part of a row is reduced")
@@ -111,6 +116,20 @@ class _Nest:
                     found = self.added(FormulaTerm(REDUCED + op, _element(result), of_row, start))
             self._known[element, where] = found
         return self._known[element, where]
+
+    def _combined(self, op: str, start: float, terms: Sequence[int], element: str) -> int:
+        """Terms one after the other. Sums are rounded once."""
+        kind = _WIDE if op == _ADD else element
+        own = [
+            self.added(FormulaTerm("arith.extf", kind, (each,))) if kind != element else each
+            for each in terms
+        ]
+        if op != _ADD or start:
+            own.insert(0, self.added(FormulaTerm(CONSTANT, kind, value=start)))
+        found = own[0]
+        for each in own[1:]:
+            found = self.added(FormulaTerm(op, kind, (found, each)))
+        return self.added(FormulaTerm("arith.truncf", element, (found,))) if kind != element else found
 
     @property
     def reduces(self) -> bool:
@@ -127,17 +146,18 @@ class _Nest:
     def _tested(
         self, ranges: Sequence[tuple[LoopSum, int, int]], inside: Element, outside: Element, where: _Where
     ) -> int:
-        if len(ranges) > 1:
-            raise NotIndexableError("it tests several indices")
-        ((index, first, end),) = ranges
-        test = self._inside(index, first, end)
-        other = self.added(replace(self.terms[test], op=OUTSIDE))
-        return self._select(
-            test, self.term_of(inside, (*where, test)), self.term_of(outside, (*where, other))
-        )
+        tests = [self._inside(*each, clamps=bool(where)) for each in ranges]
+        other = where
+        if len(tests) == 1:  # after several tests, what is outside of one of them is read everywhere
+            other = (*where, self.added(replace(self.terms[tests[0]], op=OUTSIDE)))
+        found, outer = self.term_of(inside, (*where, *tests)), self.term_of(outside, other)
+        for test in reversed(tests):
+            found = self._select(test, found, outer)
+        return found
 
-    def _inside(self, index: LoopSum, first: int, end: int) -> int:
-        self.ranges.append(Range(*self._along((index,), [1], clamps=False), first, end))
+    def _inside(self, index: LoopSum, first: int, end: int, *, clamps: bool = False) -> int:
+        """A test of an index. It may be clamped for elements that are not selected."""
+        self.ranges.append(Range(*self._along((index,), [1], clamps=clamps), first, end))
         return self.added(FormulaTerm(INSIDE, "i1", input=len(self.ranges) - 1))
 
     def _place(self, index: LoopSum) -> int:

@@ -61,6 +61,7 @@ class Site:
         times: how often the program has the problem.
         shared: whether several ops use its result: with each, the compiler may compute it again.
         first: chains of ops that are replaced before the program has the case (`known`).
+        readings: the cases of ops of the program that are rewritten first (`readings`).
     """
 
     problem: Problem
@@ -73,6 +74,7 @@ class Site:
     times: int = field(default=1, compare=False)
     shared: bool = field(default=False, compare=False)
     first: tuple[Site, ...] = field(default=(), compare=False)
+    readings: tuple[bytes, ...] = field(default=(), compare=False)
 
     @property
     def padded(self) -> bool:

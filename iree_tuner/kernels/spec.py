@@ -46,6 +46,7 @@ from iree_tuner.kernels.integers import build_insertion, insert_in_filled
 from iree_tuner.kernels.joint import JointProducts
 from iree_tuner.kernels.kernel import Array, Code, Kernel, KernelError, Knobs, Packed, Problem
 from iree_tuner.kernels.moves import HOISTED, LOAD, build_packed, sliced
+from iree_tuner.kernels.readings import build_matcher, build_moves, reading_of
 from iree_tuner.kernels.site import Site, copy_ops, declare
 from iree_tuner.kernels.split_sums import combined
 from iree_tuner.ops.attention import Attention
@@ -128,8 +129,10 @@ def build_kernel_spec(
         first = [pair for kind, own in kinds.items() for pair in spec.nested(kind, own)]
         with ir.InsertionPoint(module.body):
             padded = any(each.site.padded for each in placements)
+            readings = dict.fromkeys(case for each in placements for case in each.site.readings)
+            read = [spec.add_reading(case) for case in readings]
             scalars = [pair for pair in spec.scalars.values() if pair not in known[0]]
-            _build_main([first, *known, scalars, *larger_first, then, last, parts], padded=padded)
+            _build_main([first, *known, scalars, *larger_first, then, last, parts], read, padded=padded)
         try:
             module.operation.verify()
         except ir.MLIRError as error:
@@ -148,10 +151,15 @@ def put_into(module: ir.Module, chosen: Sequence[tuple[Site, Code]]) -> None:
             if "sym_name" in each.attributes and each.attributes["sym_name"] == ir.StringAttr.get(MAIN)
         )  # fmt: skip
         interpreter.apply_named_sequence(module.operation, main, spec.operation)
-        for each in list(module.body.operations):
-            name = each.attributes.get("sym_name", None)
-            if isinstance(name, ir.StringAttr) and name.value.startswith(f"call_{EXECUTABLE}"):
-                each.operation.erase()  # its calls were inlined
+        _erase_called(module)
+
+
+def _erase_called(module: ir.Module) -> None:
+    """Erase the functions that replaced ops, whose calls were inlined."""
+    for each in list(module.body.operations):
+        name = each.attributes.get("sym_name", None)
+        if isinstance(name, ir.StringAttr) and name.value.startswith(f"call_{EXECUTABLE}"):
+            each.operation.erase()
 
 
 @dataclass
@@ -223,6 +231,19 @@ class _KernelSpec:
             _build_ops(f"call_{name}", placement.code.data)
             self._add_matcher(name, placement.site)
             _build_replacement(f"replace_{name}", (f"call_{name}",))
+        return f"match_{name}", f"replace_{name}"
+
+    def add_reading(self, case: bytes) -> _Pair:
+        """Add the pair that rewrites an op which reads an array at computed positions as moves."""
+        name = _unique(f"{EXECUTABLE}reading", self.names)
+        _program, block = _function_in(case)
+        reading = reading_of(block.operations[len(block.operations) - 2].operation)
+        assert reading is not None, "the case of a reading has one at its end"
+        with ir.InsertionPoint(self.module.body):
+            with private_function(f"call_{name}", [reading.array.type], reading.op.result.type) as arguments:
+                util.ReturnOp([build_moves(reading, arguments[0])])
+            build_matcher(f"match_{name}", reading)
+            _build_replacement(f"replace_{name}", (f"call_{name}",), around=True)
         return f"match_{name}", f"replace_{name}"
 
     def _add_matcher(self, use: str, site: Site, constant: int | None = None) -> None:
@@ -386,10 +407,13 @@ def _way_to(op: ir.Operation, value: ir.Value) -> list[int] | None:
     return None
 
 
-def _build_replacement(name: str, symbols: Sequence[str], *, several: bool = False) -> None:
+def _build_replacement(
+    name: str, symbols: Sequence[str], *, several: bool = False, around: bool = False
+) -> None:
     """Build a sequence that imports symbols, and replaces the match by a call of the last one.
 
-    `several`: whether the match has several results, each of which names its op.
+    `several`: whether the match has several results, each of which names its op. With `around`, it replaces
+    the op that the match is in, by a call with the match's first operand.
     """
     handle, values = transform.AnyOpType.get(), transform.AnyValueType.get()
     readonly = {"transform.readonly": ir.UnitAttr.get()}
@@ -399,6 +423,10 @@ def _build_replacement(name: str, symbols: Sequence[str], *, several: bool = Fal
         root = transform.GetDefiningOp(handle, outputs).result
         if several:
             root = transform.MergeHandlesOp([root], deduplicate=True).result
+        if around:
+            inputs = transform.GetOperandOp(transform.AnyValueType.get(), root, [0]).result
+            root = transform.GetParentOp(handle, root).parent
+            outputs = transform.GetResultOp(transform.AnyValueType.get(), root, [0]).result
         table = _create("transform.util.get_nearest_symbol_table", [handle], [root])
         *_, called = [
             _create(
@@ -449,16 +477,16 @@ def _create(
     return op.results[0]
 
 
-def _build_main(rounds: Sequence[Sequence[_Pair]], *, padded: bool) -> None:
+def _build_main(rounds: Sequence[Sequence[_Pair]], readings: Sequence[_Pair], *, padded: bool) -> None:
     """Build the entry: rounds of matchers, each on the result of the previous one.
 
-    `padded` makes it first rewrite paddings into the form that matchers expect.
+    `readings` come first, and `padded` makes it rewrite paddings into the form that matchers expect.
     """
     handle = transform.AnyOpType.get()
     sequence = transform.NamedSequenceOp(MAIN, [handle], [], arg_attrs=[{}])
     with ir.InsertionPoint(sequence.body):
         module = sequence.body.arguments[0]
-        _build_normal_form(module)
+        _build_normal_form(module, readings)
         if padded:
             functions = structured.MatchOp(handle, module, ops=["util.func"]).results_
             loop = transform.ForeachOp([], [functions])
@@ -466,22 +494,27 @@ def _build_main(rounds: Sequence[Sequence[_Pair]], *, padded: bool) -> None:
                 build_insertion(loop.operation.regions[0].blocks[0].arguments[0])
                 transform.YieldOp([])
         for pairs in filter(None, rounds):
-            functions = structured.MatchOp(handle, module, ops=["util.func"]).results_
-            loop = transform.ForeachOp([], [functions])
-            block = loop.operation.regions[0].blocks[0]
-            with ir.InsertionPoint(block):
-                transform.ForeachMatchOp(handle, [], block.arguments[0], [], *_symbols(pairs))
-                transform.YieldOp([])
-            transform.ApplyDeadCodeEliminationOp(module)
+            _build_round(module, pairs)
             if pairs is rounds[0]:  # merges joint products; after later rounds, it would undo local constants
                 transform.ApplyCommonSubexpressionEliminationOp(module)
         transform.YieldOp([])
 
 
-def _build_normal_form(module: ir.Value) -> None:
-    """Build the rewriting of ops that make one value everywhere as fills.
+def _build_round(module: ir.Value, pairs: Sequence[_Pair]) -> None:
+    """Build the trying of pairs on all ops of a program's functions."""
+    handle = transform.AnyOpType.get()
+    functions = structured.MatchOp(handle, module, ops=["util.func"]).results_
+    block = transform.ForeachOp([], [functions]).operation.regions[0].blocks[0]
+    with ir.InsertionPoint(block):
+        transform.ForeachMatchOp(handle, [], block.arguments[0], [], *_symbols(pairs))
+        transform.YieldOp([])
+    transform.ApplyDeadCodeEliminationOp(module)
 
-    JAX and PyTorch write them as generic ops that yield a constant from outside, which no matcher compares.
+
+def _build_normal_form(module: ir.Value, readings: Sequence[_Pair]) -> None:
+    """Build the rewriting of ops that make one value everywhere as fills, and of readings as moves.
+
+    JAX and PyTorch write both as generic ops that use a value from outside, which no matcher compares.
     """
     handle = transform.AnyOpType.get()
     functions = structured.MatchOp(handle, module, ops=["util.func"]).results_
@@ -496,20 +529,33 @@ def _build_normal_form(module: ir.Value) -> None:
             _create("transform.structured.specialize", [handle], [tried.bodyTarget])
             transform.YieldOp([])
         transform.YieldOp([])
+    if readings:
+        _build_round(module, readings)
 
 
 def bring_into_form(module: ir.Module) -> None:
     """Rewrite a program, in the phase of preprocessing, as every kernel spec does before it matches."""
     with module.context, ir.Location.unknown():
-        spec = ir.Module.create()
-        spec.operation.attributes[_WITH_NAMED_SEQUENCE] = ir.UnitAttr.get()
-        with ir.InsertionPoint(spec.body):
-            handle = transform.AnyOpType.get()
-            sequence = transform.NamedSequenceOp(MAIN, [handle], [], arg_attrs=[{}])
-            with ir.InsertionPoint(sequence.body):
-                _build_normal_form(sequence.body.arguments[0])
-                transform.YieldOp([])
-        interpreter.apply_named_sequence(module.operation, sequence.operation, spec.operation)
+        _apply_form(module, ())
+
+
+def rewrite_readings(module: ir.Module, readings: Sequence[bytes]) -> None:
+    """Rewrite ops of a program with these cases as moves, as specs of sites with `readings` do."""
+    with module.context, ir.Location.unknown():
+        _apply_form(module, readings)
+        _erase_called(module)
+
+
+def _apply_form(module: ir.Module, readings: Sequence[bytes]) -> None:
+    spec = _KernelSpec(ir.Module.create(), ir.UnitAttr.get())
+    spec.module.operation.attributes[_WITH_NAMED_SEQUENCE] = ir.UnitAttr.get()
+    pairs = [spec.add_reading(case) for case in readings]
+    with ir.InsertionPoint(spec.module.body):
+        sequence = transform.NamedSequenceOp(MAIN, [transform.AnyOpType.get()], [], arg_attrs=[{}])
+        with ir.InsertionPoint(sequence.body):
+            _build_normal_form(sequence.body.arguments[0], pairs)
+            transform.YieldOp([])
+    interpreter.apply_named_sequence(module.operation, sequence.operation, spec.module.operation)
 
 
 def save_kernel_spec(

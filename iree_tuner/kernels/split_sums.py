@@ -57,6 +57,7 @@ from iree_tuner.kernels.moves import (
     numbers,
     piece_of,
     repeats,
+    users_of,
 )
 from iree_tuner.kernels.nest import Nest
 from iree_tuner.kernels.operands import computed_operands
@@ -207,7 +208,7 @@ def _takes_much(op: ir.Operation) -> bool:
     users = [op]
     while moves := [each for each in users if each.name in (SLICE, EXPAND, COLLAPSE)]:
         users = [each for each in users if each not in moves]
-        users += [use.owner.operation for each in moves for use in each.result.uses]
+        users += [user for each in moves for user in users_of(each.result)]
     return any(each.name in JOINS or not is_followed(each) for each in users)
 
 
@@ -258,7 +259,10 @@ def cone_of(
         alone = all(top(use.owner.operation, place) in found for use in uses)
         if not (alone or (parts and _is_cut(op))):
             continue  # a constant may have thousands
-        if not is_followed(op) or is_view(op) or (op.name == INSERT and _updates(op)):
+        whole = (
+            (top(use.owner.operation, place) in found for use in op.operands[0].uses) if op.operands else ()
+        )
+        if not is_followed(op) or (is_view(op) and not any(whole)) or (op.name == INSERT and _updates(op)):
             continue
         repeated = (repeats(use.owner.operation, use.operand_number) for use in op.result.uses)
         if is_move(op) or not (op in left or any(repeated)):
@@ -484,7 +488,7 @@ def sums_up(op: ir.Operation, least: int) -> bool:
     return sums and len(op.operands) >= least
 
 
-def _only_for(op: ir.Operation, before: Sequence[ir.Operation]) -> list[ir.Operation]:
+def only_for(op: ir.Operation, before: Sequence[ir.Operation]) -> list[ir.Operation]:
     """The ops, of these before it in order, whose results nothing but an op needs."""
     needed = {op}
     for each in reversed(before):
@@ -498,7 +502,7 @@ def _reduction_site(op: ir.Operation, kept: Collection[ir.Operation], *, alone: 
     whole = op.operands[0]
     own = [] if producer(whole) in kept else computed_before(whole, kept)
     moved = {each for each in own if is_move(each) and joins_product(each.operands[0], kept)}
-    own = _only_for(op, computed_before(whole, {*kept, *moved}) if moved else own)
+    own = only_for(op, computed_before(whole, {*kept, *moved}) if moved else own)
     read, written = map(dimensions, indexing_maps(op))
     for before, then in around(own, op, alone=alone):
         values, every = gathered([*before, op])
