@@ -54,7 +54,7 @@ def in_f32(nest: Nest, element: str) -> Nest:
 
 def unknown_value(nest: Nest) -> str:
     """The first scalar op or type that the function cannot have; empty if it can have all."""
-    return unknown_term(_with_bytes(nest), integers=True)
+    return unknown_term(with_bytes(nest), integers=True)
 
 
 def function_of_tile(
@@ -68,7 +68,7 @@ def function_of_tile(
     the first column. It returns [bm, bn] values of the last term's type, or as many as differ; past the last
     row or column they mean nothing, and nothing is read for them.
     """
-    return _named(_writer(nest, rows, columns, bm, bn, arrays).source())
+    return named_function(_writer(nest, rows, columns, bm, bn, arrays).source())
 
 
 def function_of_places(
@@ -82,7 +82,7 @@ def function_of_places(
     """
     sides = zip((rows, columns), full, strict=True)
     bm, bn = (1 if whole else size + 1 for size, whole in sides)
-    return _named(_Writer(_with_bytes(nest), rows, columns, bm, bn, arrays, True).source())
+    return named_function(_Writer(with_bytes(nest), rows, columns, bm, bn, arrays, True).source())
 
 
 def functions_of_tile(
@@ -90,16 +90,17 @@ def functions_of_tile(
 ) -> tuple[Any, Any]:
     """The same as two functions: one loads what is read, the other one has that as first parameter."""
     writer = _writer(nest, rows, columns, bm, bn, arrays)
-    return _named(writer.source(loads=True)), _named(writer.source(loaded=True))
+    return named_function(writer.source(loads=True)), named_function(writer.source(loaded=True))
 
 
 def _writer(
     nest: Nest, rows: int, columns: int, bm: int, bn: int, arrays: Sequence[int]
 ) -> _Writer:  # fmt: skip
-    return _Writer(_with_bytes(nest), rows, columns, bm, bn, arrays or arrays_of(nest))
+    return _Writer(with_bytes(nest), rows, columns, bm, bn, arrays or arrays_of(nest))
 
 
-def _named(text: str) -> Any:  # noqa: ANN401 - Triton has no types
+def named_function(text: str) -> Any:  # noqa: ANN401 - Triton has no types
+    """The function `NAME` in the text of a module."""
     # Triton tells functions that are constants apart by their names.
     name = f"{NAME}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
     return function_from(text.replace(f"def {NAME}(", f"def {name}("), name)
@@ -107,7 +108,7 @@ def _named(text: str) -> Any:  # noqa: ANN401 - Triton has no types
 
 def run_of_tile(nest: Nest, rows: int, columns: int, bm: int, bn: int) -> tuple[bool, float]:
     """Whether the largest array of a tile's is contiguous along columns, and the bytes next to each other."""
-    writer = _Writer(_with_bytes(nest), rows, columns, bm, bn, arrays_of(nest))
+    writer = _Writer(with_bytes(nest), rows, columns, bm, bn, arrays_of(nest))
     number = writer.widest
     element = next(each.element for each in writer.nest.terms if each.op == INPUT and each.input == number)
     strides, loop = writer.nest.accesses[number].strides, writer.unrolled
@@ -118,12 +119,12 @@ def run_of_tile(nest: Nest, rows: int, columns: int, bm: int, bn: int) -> tuple[
     return along, block * ElementType.named(element).bytes
 
 
-def _with_bytes(nest: Nest) -> Nest:
+def with_bytes(nest: Nest) -> Nest:
     """The nest that reads bytes instead of pairs of integers of 4 bits, of which the first is the low one."""
     for number in range(len(nest.accesses)):
         reading = [at for at, each in enumerate(nest.terms) if each.op == INPUT and each.input == number]
         if nest.terms[reading[0]].element == _NIBBLES:
-            return _with_bytes(_byte_by_byte(nest, number, reading))
+            return with_bytes(_byte_by_byte(nest, number, reading))
     return nest
 
 

@@ -1,6 +1,7 @@
 """Weights that are computed from integers are found, and the source that is written for a tile of them."""
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy_triton
 import pytest
 from after_abi import found_by, results_of_all
 from amounts import some
-from weights_given import WEIGHTS, arrays_of, computed_site, wanted
+from weights_given import KINDS, WEIGHTS, arrays_of, computed_site, one_row_site, wanted
 
 from iree_tuner.kernels import split_sums
 from iree_tuner.kernels.c_gemm import CGemm
@@ -18,6 +19,7 @@ from iree_tuner.kernels.triton_gemm import TritonGemm
 from iree_tuner.kernels.triton_norms import TritonNorms, function_of
 from iree_tuner.kernels.triton_tiles import arrays_of as arrays_read
 from iree_tuner.kernels.triton_tiles import function_of_tile, in_f32
+from iree_tuner.kernels.triton_words import functions_of_words, packed_product
 from iree_tuner.targets import parse_target
 
 KERNEL, PROGRAMS = TritonGemm(), Path(__file__).parent / "weight_programs"
@@ -83,6 +85,44 @@ def test_weights_are_computed_for_each_tile(name: str, bn: int, bk: int) -> None
                 got, more = (np.broadcast_to(each(*place), (bn, bk))[: len(own)] for each in (exact, wide))
                 np.testing.assert_array_equal(got, own)
                 np.testing.assert_allclose(more, own.astype(np.float32), rtol=8e-3, atol=8e-3)
+
+
+IN_WORDS = [name for name in WEIGHTS if name != "heads"]  # that one has many rows in two dimensions
+
+
+@pytest.mark.usefixtures("numpy_as_triton")
+@pytest.mark.parametrize("element", ["f16", "bf16", "f32"])
+@pytest.mark.parametrize("name", IN_WORDS)
+def test_weights_of_one_row_are_taken_from_words(name: str, element: str) -> None:
+    """In tiles of 32 columns, of 48. Steps share scales, or have their own."""
+    problem = one_row_site(name, element).problem
+    shape, given = product_shape(problem), arrays_of(problem)
+    packed = packed_product(shape)
+    assert packed is not None
+    flat = [np.ascontiguousarray(each).reshape(-1) for each in given]
+    flat = [each.view(np.int8) if each.dtype == np.uint8 else each for each in flat]
+    arrays = tuple(map(numpy_triton.Pointer, flat))
+    expected = wanted(
+        name, [each.astype(np.float32) if each.dtype == KINDS["bf16"] else each for each in given]
+    )
+    for bk in (16, 32, 64):
+        sharing = packed.sharing(32, bk, 32)
+        functions, block = functions_of_words(packed, 32, bk, 32, sharing, element)
+        found = np.empty((shape.batch, shape.n))
+        for batch, column in product(range(shape.batch), range(0, shape.n, 32)):
+            own = summed(functions, block, (batch, column, *arrays), shape.k)
+            found[batch, column : column + 32] = own[: shape.n - column]
+        found = found.reshape(expected.shape) if name != "channels" else found * given[2].astype(np.float64)
+        assert np.abs(found - expected).max() < (1e-3 if element == "f16" else 1e-5) * np.abs(expected).max()
+
+
+def summed(functions, block: int, more, depth: int):
+    """The sums of a tile's columns."""
+    begin, add, add_last, total = functions
+    sums, large = begin(), np.int32(0x4B000000)
+    for first in range(0, depth, block):
+        sums = (add if first + block <= depth else add_last)(sums, more, first, depth, large)
+    return total(sums)
 
 
 @pytest.mark.parametrize("name", ["pairs", "halves", "channels"])
