@@ -71,6 +71,7 @@ _PARTS_OF_F32 = 6.0  # products of TF32, at half the rate, for one of f32
 _PLAIN_PER_NS = 140.0  # bytes of a right operand that a multiprocessor multiplies without tensor cores
 _MADE_NS, _OP_NS, _MOST_WARPS = 0.55, 0.2, 32  # of an element that is computed; warps at work at once
 _IN_WORDS_NS, _OF_STEP_NS, _OF_GROUP_NS = 0.47, 1.8, 0.16  # the same of words, a thread's step, and scales
+_ROWS_ALONG = 3.5  # a thread's row elements for words along the depth, of those for words across columns
 _TALLEST, _APART_NS = 256, 1.5  # sides of tiles, and what an element that is written and read takes
 _THROUGH_SHARED = 2.0  # elements of right operands go through shared memory to tensor cores
 _READ_PER_NS = 85.0  # bytes to a multiprocessor, mostly from the second-level cache
@@ -310,7 +311,7 @@ def estimate_ns(shape: ProductShape, knobs: Knobs) -> float:
         computed *= 2  # these instructions take operands from registers
     each = _TILE_NS * (0.6 if knobs.get("flatten") else 1.0) + (_MEETING_NS if split > 1 else 0.0)
     busy = max(own * computed, own * read / _READ_PER_NS, rounds * read * _LATENCY_NS / flying)
-    making = sum(size * depth * _ns_of(nest, knobs) for nest, size in sides)  # of one warp
+    making = sum(size * depth * _ns_of(nest, knobs, shape.k) for nest, size in sides)  # of one warp
     making *= _THROUGH_SHARED if "bm" in knobs and not knobs.get("turned") else 1.0
     busy = max(busy, rounds * making / knobs["warps"], own * making / _MOST_WARPS)
     if small and knobs["warps"] == _FEW_WARPS:
@@ -324,14 +325,16 @@ def _repeats(shape: ProductShape) -> bool:
     """Whether an operand would be computed so often that writing and reading it takes less time."""
     others = {LEFT: shape.n, RIGHT: shape.m}
     counts = [(-(-others[array] // _TALLEST), nest) for array, nest in shape.computed.items()]
-    return any(count > 1 and count * _ns_of(nest, {}) > _APART_NS for count, nest in counts)
+    return any(count > 1 and count * _ns_of(nest) > _APART_NS for count, nest in counts)
 
 
-def _ns_of(nest: Nest, knobs: Knobs) -> float:
-    """The time of a warp for an element that is computed."""
-    if knobs.get("words"):
+def _ns_of(nest: Nest, knobs: Knobs | None = None, depth: int = 1) -> float:
+    """The time of a warp for an element that is computed; with words along the depth, each needs many rows."""
+    if knobs is not None and knobs.get("words"):
         held = knobs["bn"] * knobs["bk"] / (32 * knobs["warps"])
-        return _IN_WORDS_NS + _OF_STEP_NS / held + _OF_GROUP_NS / knobs["words"]
+        along, _ = run_of_tile(nest, nest.iterations // depth, depth, knobs["bn"], knobs["bk"])
+        step = _OF_STEP_NS * (_ROWS_ALONG if along else 1.0)
+        return _IN_WORDS_NS + step / held + _OF_GROUP_NS / knobs["words"]
     return _MADE_NS + _OP_NS * sum(each.op not in (INPUT, CONSTANT) for each in nest.terms)
 
 

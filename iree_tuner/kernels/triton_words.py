@@ -466,26 +466,52 @@ class _Writer:
         """The name of what is read at a place: an element of `bits`, or the word of `size` bits with it."""
         per = size // bits
         number = (access.offset + self._offset(access.strides, place)) // per
-        parts, inside = self._parts(access.strides, step, per)
+        repeated = self._repeated(access.strides)
+        parts, inside = self._parts(access.strides, step, per, repeated)
         pointer = f"more[{self.arrays.index(access.input) + 2}]"
         if per > 1:
             pointer += f".to(tl.pointer_type(tl.int{size}))"
         mask = " & ".join(dict.fromkeys(inside))
         address = " + ".join([pointer, *([str(number)] if number else []), *parts])
         key = f"{name}_{step}_{number}"
-        self.loads.setdefault(key, f"tl.load({address}{f', mask={mask}, other=0' if mask else ''})")
+        value = f"tl.load({address}{f', mask={mask}, other=0' if mask else ''})"
+        if repeated > 1:
+            high = self.shape[0] if any("rows" in each for each in parts) else 1
+            several = f"tl.expand_dims({value}, 2), [{high}, {self.shape[1] // repeated}, {repeated}]"
+            value = f"tl.reshape(tl.broadcast_to({several}), [{high}, {self.shape[1]}])"
+        self.loads.setdefault(key, value)
         return key
 
-    def _parts(self, strides: Sequence[int], step: int, per: int) -> tuple[list[str], list[str]]:
-        """The summands of an address in words, and the conditions under which it is inside."""
+    def _repeated(self, strides: Sequence[int]) -> int:
+        """How many words of the depth in a tile read the same element, if it is read once for all of them.
+
+        Threads would read it as often as they have words, and in an order that fits these badly.
+        """
+        sizes, given = self.found.nest.sizes, self.found
+        own = [each for each in range(given.depth, len(sizes)) if each not in given.static]
+        runs = runs_of((sizes[each], strides[each]) for each in own)
+        inner = runs[-1][0] if len(runs) > 1 and not runs[-1][1] else 1
+        alone = sum(1 for _, stride in runs if stride) == 1 and len(runs) > 1 and runs[-2][1] > 0
+        deep = self.shape[1]
+        return inner if alone and deep % inner == 0 and inner % (deep * self.sharing) else 1
+
+    def _parts(
+        self, strides: Sequence[int], step: int, per: int, repeated: int = 1
+    ) -> tuple[list[str], list[str]]:
+        """The summands of an address in words, and the conditions under which it is inside.
+
+        Of places of the depth, each of those that are `repeated` so often is there once.
+        """
         found, inside, given = list[str](), list[str](), self.found
         sizes = given.nest.sizes
         found += [f"h{at} * {strides[at] // per}" for at in range(given.columns) if strides[at]]
         wide, deep = self.shape
-        block = deep * self.sharing
+        block, columns = deep * self.sharing, f"columns{step}"
+        if repeated > 1:
+            columns = f"(at{step} + {repeated} * tl.arange(0, {deep // repeated})[None, :])"
         for name, start, first, end, size in (
             ("rows", "start", given.columns, given.depth, wide),
-            (f"columns{step}", f"at{step}", given.depth, len(sizes), block),
+            (columns, f"at{step}", given.depth, len(sizes), block),
         ):
             own = [each for each in range(first, end) if each not in given.static]
             total = math.prod(sizes[each] for each in own)
