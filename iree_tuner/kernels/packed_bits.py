@@ -1,4 +1,4 @@
-"""What a program computes of integers of few bits in a word: bit fields, and linear functions of them."""
+"""Bit fields of words, and linear functions of them, as a program computes them of integers of few bits."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 WORD_BITS = 32
 _MANTISSA = 23
+_BYTE, _FIRST_OF_BYTE = 8, 128
 _EXACT = 1 << 24
 _SMALL = 1 << 7  # numbers that integers of all widths have
 _FAR = 16  # a shift that brings two bytes of a word, or four parts of 4 bits, into the mantissa
@@ -140,6 +141,25 @@ class Number:
         whole = not self.scale and not self.add and by == int(by)
         return replace(self, offset=self.offset + int(by)) if whole and abs(by) < 1 << 15 else None
 
+    def of_byte(self) -> str:
+        """The expression of the field and the offset in bf16, of the byte that is the word.
+
+        Only masks are applied to bytes, of which a thread has several in a register: no shifts. A first bit
+        that is inverted counts 128 less. In f16, conversions need each byte alone, and nothing is gained.
+        """
+        bits = self.field
+        if bits.low + bits.width > _BYTE or bits.up + bits.width > _BYTE or abs(self.offset) > _FIRST_OF_BYTE:
+            raise NotPackedError
+        mask, flip = (1 << bits.width) - 1 << bits.low, bits.flip << bits.low
+        times, more = 2.0 ** (bits.up - bits.low), float(self.offset)
+        if mask & _FIRST_OF_BYTE:
+            flip, more = flip ^ _FIRST_OF_BYTE, more + _FIRST_OF_BYTE * times
+        found = bits.word if mask == (1 << _BYTE) - 1 else f"({bits.word} & {_signed(mask)})"
+        found = f"({found} ^ {_signed(flip)})" if flip else found
+        found = f"({found}).to(tl.bfloat16)"
+        found = found if times == 1.0 else f"{found} * {times!r}"
+        return f"({found} + {more!r})" if more else found
+
     def written(self) -> tuple[str, int, str]:
         """Its word, by how much that is shifted, and the expression of the field and the offset, of `{}`.
 
@@ -161,6 +181,10 @@ class Number:
         value = f"(({{}} & {mask:#x}) ^ {large}).to(tl.float32, bitcast=True)"
         scaled = value if times == 1.0 else f"{value} * {times!r}"
         return bits.word, shift, f"({scaled} + {less!r})"
+
+
+def _signed(byte: int) -> int:
+    return byte - (1 << _BYTE) if byte & _FIRST_OF_BYTE else byte
 
 
 def _odd_part(number: int) -> int:

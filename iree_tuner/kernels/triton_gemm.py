@@ -329,7 +329,7 @@ def _repeats(shape: ProductShape) -> bool:
 
 
 def _ns_of(nest: Nest, knobs: Knobs | None = None, depth: int = 1) -> float:
-    """The time of a warp for an element that is computed; with words along the depth, each needs many rows."""
+    """The time of a warp for an element that is computed; words along the depth need many rows."""
     if knobs is not None and knobs.get("words"):
         held = knobs["bn"] * knobs["bk"] / (32 * knobs["warps"])
         along, _ = run_of_tile(nest, nest.iterations // depth, depth, knobs["bn"], knobs["bk"])
@@ -515,7 +515,7 @@ def _tile_of(
 ) -> tuple[Nest, int, int, int, int, range]:  # fmt: skip
     """The arguments of `function_of_tile` for an operand; `side` has its rows or columns, and a tile's."""
     nest = shape.computed[array]
-    nest = in_f32(nest, nest.terms[-1].element if "bm" in knobs else "f32")
+    nest = nest if "bm" in knobs else in_f32(nest, "f32")
     return nest, side[0], shape.k, side[1], knobs["bk"], range(_MOST_ARRAYS)
 
 

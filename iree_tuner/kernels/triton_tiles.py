@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
 from iree_tuner.kernels.nest import INSIDE, OUTSIDE, PLACE, SUMS, Access, Nest, Range, power_of_two
+from iree_tuner.kernels.packed_bits import Bits, NotPackedError, of_bits, widened
 from iree_tuner.kernels.triton_norms import IMPORTS, TYPES, function_from, runs_of, unknown_term, value_of
 from iree_tuner.ops.element_type import NARROW_FLOATS, ElementType
 
@@ -309,8 +311,30 @@ class _Writer:
             return f"({value}) == 0" if term.op == OUTSIDE else value
         if term.op == _CHOICE and (known := self._known(term.of[0], place)) is not None:
             return self._name(term.of[1] if known else term.of[2], place)
+        if term.op in _CONVERSIONS and term.element == "bf16":
+            with suppress(NotPackedError):
+                bits = self._bits(term.of[0], place)
+                if isinstance(bits, Bits):
+                    return widened(term.op, bits).of_byte()
         kinds = [self.nest.terms[each].element for each in term.of]
         return value_of(term, [self._name(each, place) for each in term.of], kinds)
+
+    def _bits(self, number: int, place: int) -> Bits | int:
+        """A term as a field of a byte, or a constant; raises NotPackedError if it is neither."""
+        term = self.nest.terms[number]
+        bits = ElementType.named(term.element).bits
+        if term.op == CONSTANT:
+            return int(term.value)
+        if term.op == INPUT and not term.of and term.element == "i8":
+            return Bits(self._name(number, place), 0, bits, 0, bits)
+        if term.op == _CHOICE and (known := self._known(term.of[0], place)) is not None:
+            return self._bits(term.of[1] if known else term.of[2], place)
+        if term.op in (INPUT, INSIDE, OUTSIDE, PLACE, _CHOICE):
+            raise NotPackedError
+        of, *others = (self._bits(each, place) for each in term.of)
+        if isinstance(of, int) or not all(isinstance(each, int) for each in others):
+            raise NotPackedError
+        return of_bits(term.op, of, bits, next((each for each in others if isinstance(each, int)), None))
 
     def _known(self, number: int, place: int) -> bool | None:
         """The truth of a term that tests the unrolled loop alone; None for others."""

@@ -80,14 +80,14 @@ class PackedProduct:
         return bn % self.unpacked[0] == 0 and bk % self.unpacked[1] == 0
 
     def sharing(self, bn: int, bk: int, threads: int) -> int:
-        """How many of the steps that are added at once read the same, but for words and the row."""
+        """How many of the steps that are added at once read the same, except words and the row."""
         most = steps_at_once(bn, bk, threads)
         return next(
             (each for each in (4, 2) if each <= most and self._shared(each * bk // self.unpacked[1])), 1
         )
 
     def _shared(self, size: int) -> bool:
-        """Whether so many iterations of the depth, but for those written out, read the same elsewhere."""
+        """Whether so many iterations of the depth read the same, except words and the row."""
         others = [each.strides for at, each in enumerate(self.nest.accesses) if at not in self.packed]
         deep = [each for each in range(self.depth, len(self.nest.sizes)) if each not in self.static]
         for strides in (*others, *(each.strides for each in self.nest.ranges)):
@@ -211,8 +211,8 @@ class _Writer:
     """Writes the functions.
 
     A tile has an element for each word: `bn` and `bk` are its columns and depth in weights. Of the `steps`
-    that are added at once, so many are `sharing` what is read but for words and the row. `masked`: places of
-    the depth from `end` on count as 0.
+    that are added at once, so many are `sharing` all that is read except words and the row. `masked`: places
+    of the depth from `end` on count as 0.
     """
 
     found: PackedProduct

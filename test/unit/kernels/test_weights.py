@@ -14,9 +14,10 @@ from weights_given import KINDS, WEIGHTS, arrays_of, computed_site, one_row_site
 from iree_tuner.kernels import split_sums
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.find import find_here
+from iree_tuner.kernels.packed_bits import Bits, NotPackedError, of_bits, widened
 from iree_tuner.kernels.product_shape import RIGHT, product_shape
 from iree_tuner.kernels.triton_gemm import TritonGemm
-from iree_tuner.kernels.triton_norms import TritonNorms, function_of
+from iree_tuner.kernels.triton_norms import TritonNorms, function_from, function_of
 from iree_tuner.kernels.triton_tiles import arrays_of as arrays_read
 from iree_tuner.kernels.triton_tiles import function_of_tile, in_f32
 from iree_tuner.kernels.triton_words import functions_of_words, packed_product
@@ -114,6 +115,55 @@ def test_weights_of_one_row_are_taken_from_words(name: str, element: str) -> Non
             found[batch, column : column + 32] = own[: shape.n - column]
         found = found.reshape(expected.shape) if name != "channels" else found * given[2].astype(np.float64)
         assert np.abs(found - expected).max() < (1e-3 if element == "f16" else 1e-5) * np.abs(expected).max()
+
+
+OPS = ("arith.andi", "arith.xori", "arith.shli", "arith.shrui", "arith.shrsi", "arith.addi", "arith.subi")
+
+
+@pytest.mark.usefixtures("numpy_as_triton")
+def test_fields_of_bytes_are_the_numbers_that_the_program_computes() -> None:
+    """Chains of ops that are drawn, for all bytes, as words and as bytes: the same, or no field."""
+    rng, counts = np.random.default_rng(0), [0, 0]
+    every = np.arange(256, dtype=np.uint8).view(np.int8)
+    computed = {
+        "arith.andi": lambda x, by: x & by, "arith.xori": lambda x, by: x ^ by,
+        "arith.shli": lambda x, by: x << by, "arith.shrsi": lambda x, by: x >> by,
+        "arith.shrui": lambda x, by: (x.view(np.uint8) >> np.uint8(by)).view(np.int8),
+        "arith.addi": lambda x, by: x + by, "arith.subi": lambda x, by: x - by,
+    }  # fmt: skip
+    for _ in range(4000):
+        byte = int(rng.integers(4))
+        word, alone, values = Bits("w", 8 * byte, 8, 0, 8), Bits("w", 0, 8, 0, 8), every
+        try:
+            for op in rng.choice(OPS, int(rng.integers(1, 4))):
+                by = int(rng.choice([15, -16, 8, 7, 3, 112, -128])) if op in OPS[:2] else int(rng.integers(8))
+                word, alone = (of_bits(op, each, 8, by) for each in (word, alone))
+                values = computed[op](values, np.int8(by))
+            conversion = str(rng.choice(["arith.sitofp", "arith.uitofp"]))
+            name, shift, text = widened(conversion, word).written()
+        except NotPackedError:
+            continue
+        expected = values.view(np.uint8) if conversion == "arith.uitofp" else values
+        others = np.uint32(0xA55A96C3) & ~np.uint32(0xFF << 8 * byte)  # what else is in the words
+        words = ((every.view(np.uint8).astype(np.uint32) << 8 * byte) | others).view(np.int32)
+        space = {"w": words.view(numpy_triton.Values) >> shift, "large": np.int32(0x4B000000)}
+        found = evaluated(text.format(name), space)
+        np.testing.assert_array_equal(found, expected.astype(np.float32))
+        counts[0] += 1
+        try:
+            text = widened(conversion, alone).of_byte()
+        except NotPackedError:
+            continue
+        found = evaluated(text, {"w": every.view(numpy_triton.Values)})
+        np.testing.assert_array_equal(found.astype(np.float32), expected.astype(np.float32))
+        counts[1] += 1
+    assert min(counts) > 300
+
+
+def evaluated(text: str, names):
+    """The value of an expression in Triton's language."""
+    source = f"import triton.language as tl\n\n\ndef value({', '.join(names)}):\n    return {text}\n"
+    return function_from(source, "value")(*names.values())
 
 
 def summed(functions, block: int, more, depth: int):
