@@ -47,6 +47,13 @@ from iree_tuner.kernels.triton_tiles import (
     run_of_tile,
     unknown_value,
 )
+from iree_tuner.kernels.triton_words import (
+    MOST_HELD,
+    MOST_STEPS,
+    functions_of_words,
+    packed_product,
+    steps_at_once,
+)
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.targets import Target
 
@@ -63,6 +70,8 @@ _PER_NS = 6000.0  # operations of a multiprocessor's tensor cores
 _PARTS_OF_F32 = 6.0  # products of TF32, at half the rate, for one of f32
 _PLAIN_PER_NS = 140.0  # bytes of a right operand that a multiprocessor multiplies without tensor cores
 _MADE_NS, _OP_NS, _MOST_WARPS = 0.55, 0.2, 32  # of an element that is computed; warps at work at once
+_IN_WORDS_NS, _OF_STEP_NS, _OF_GROUP_NS = 0.47, 1.8, 0.16  # the same of words, a thread's step, and scales
+_ROWS_ALONG = 3.5  # a thread's row elements for words along the depth, of those for words across columns
 _TALLEST, _APART_NS = 256, 1.5  # sides of tiles, and what an element that is written and read takes
 _THROUGH_SHARED = 2.0  # elements of right operands go through shared memory to tensor cores
 _READ_PER_NS = 85.0  # bytes to a multiprocessor, mostly from the second-level cache
@@ -220,7 +229,7 @@ def _depths(shape: ProductShape) -> list[int]:
 
 def _one_row(shape: ProductShape, limits: Limits) -> Iterator[Knobs]:
     """Variants for one row, without tensor cores. A warp reads contiguous memory."""
-    several = len(shape.sizes["k"]) > 1
+    several, packed = len(shape.sizes["k"]) > 1, packed_product(shape)
     each = _bytes_of(shape, RIGHT) / (shape.batch * shape.n * shape.k)
     for bn, bk in product((2, 4, 8, 16, 32, 64, 128, 256), (16, 32, 64, 128, 256, 512, 1024)):
         if bn > max(2, power_of_two(shape.n)) or bk > max(_LEAST, power_of_two(shape.k)):
@@ -231,7 +240,11 @@ def _one_row(shape: ProductShape, limits: Limits) -> Iterator[Knobs]:
         for warps, stages in product((1, 2, 4, 8), (1, 2, 3, 4)):
             held = bn * bk / (warps * 32)
             tile = {"bn": bn, "bk": bk, "warps": warps, "stages": stages, "persistent": 0}
-            if 8 <= held <= 32 and bn * bk * each * stages <= SHARED_BYTES // 2:
+            most = 32
+            if stages == 1 and packed is not None and packed.fits(bn, bk):
+                tile |= {"words": packed.sharing(bn, bk, 32 * warps)}
+                most = MOST_HELD
+            if 8 <= held <= most and bn * bk * each * stages <= SHARED_BYTES // 2:
                 yield from (
                     knobs for split in (1, *_SPLITS)
                     if _divides(shape, knobs := {**tile, "split": split}, limits)
@@ -288,6 +301,8 @@ def estimate_ns(shape: ProductShape, knobs: Knobs) -> float:
     read = step * depth + (2 * bm * bn * _SUM_BYTES if split > 1 else 0)
     ahead = max(1, knobs["stages"] - 1) if "bm" in knobs else _ONE_ROW_AHEAD
     ahead = _ONE_ROW_IN_REGISTERS if knobs["stages"] == 1 else ahead
+    if knobs.get("words"):
+        ahead *= steps_at_once(bn, bk, 32 * knobs["warps"]) / MOST_STEPS
     flying = ahead * step * bk
     per_ns = _PER_NS if shape.bytes == 2 else _PER_NS / _PARTS_OF_F32
     computed = bn * depth * shape.bytes / _PLAIN_PER_NS if "bm" not in knobs else 2 * bm * bn * depth / per_ns
@@ -296,7 +311,7 @@ def estimate_ns(shape: ProductShape, knobs: Knobs) -> float:
         computed *= 2  # these instructions take operands from registers
     each = _TILE_NS * (0.6 if knobs.get("flatten") else 1.0) + (_MEETING_NS if split > 1 else 0.0)
     busy = max(own * computed, own * read / _READ_PER_NS, rounds * read * _LATENCY_NS / flying)
-    making = sum(size * depth * _ns_of(nest) for nest, size in sides)  # of one warp
+    making = sum(size * depth * _ns_of(nest, knobs, shape.k) for nest, size in sides)  # of one warp
     making *= _THROUGH_SHARED if "bm" in knobs and not knobs.get("turned") else 1.0
     busy = max(busy, rounds * making / knobs["warps"], own * making / _MOST_WARPS)
     if small and knobs["warps"] == _FEW_WARPS:
@@ -313,8 +328,13 @@ def _repeats(shape: ProductShape) -> bool:
     return any(count > 1 and count * _ns_of(nest) > _APART_NS for count, nest in counts)
 
 
-def _ns_of(nest: Nest) -> float:
-    """The time of a warp for an element that is computed."""
+def _ns_of(nest: Nest, knobs: Knobs | None = None, depth: int = 1) -> float:
+    """The time of a warp for an element that is computed; words along the depth need many rows."""
+    if knobs is not None and knobs.get("words"):
+        held = knobs["bn"] * knobs["bk"] / (32 * knobs["warps"])
+        along, _ = run_of_tile(nest, nest.iterations // depth, depth, knobs["bn"], knobs["bk"])
+        step = _OF_STEP_NS * (_ROWS_ALONG if along else 1.0)
+        return _IN_WORDS_NS + step / held + _OF_GROUP_NS / knobs["words"]
     return _MADE_NS + _OP_NS * sum(each.op not in (INPUT, CONSTANT) for each in nest.terms)
 
 
@@ -461,11 +481,7 @@ def source_of(problem: Problem, shape: ProductShape, knobs: Knobs) -> tuple[Any,
             for array, size, block in sides
         )
         if "bm" not in knobs:
-            in_parts: tuple[object, object] = (None, None)
-            if RIGHT in shape.computed and knobs["stages"] == 1:
-                in_parts = functions_of_tile(*_tile_of(shape, RIGHT, (shape.n, knobs["bn"]), knobs))
-            more = {"SPLIT": knobs["split"], "STAGES": knobs["stages"], "IN_PARTS": in_parts}
-            return triton_source.one_row, {**constants, **more}
+            return triton_source.one_row, {**constants, **_of_one_row(problem, shape, knobs)}
         return triton_source.plain, {**constants, "SPLIT": knobs["split"]}
     engine = engine_of(shape, _result_bytes(problem))
     if engine is None:
@@ -478,12 +494,28 @@ def source_of(problem: Problem, shape: ProductShape, knobs: Knobs) -> tuple[Any,
     }  # fmt: skip
 
 
+def _of_one_row(problem: Problem, shape: ProductShape, knobs: Knobs) -> dict[str, object]:
+    """The constants that only products of one row have."""
+    in_parts: tuple[object, object] = (None, None)
+    words, block, tile = None, 0, (knobs["bn"], knobs["bk"])
+    packed = packed_product(shape) if knobs.get("words") else None
+    if packed is not None:
+        left = operand_types(problem)[shape.exchanged]
+        words, block = functions_of_words(packed, *tile, 32 * knobs["warps"], knobs["words"], left)
+    elif RIGHT in shape.computed and knobs["stages"] == 1:
+        in_parts = functions_of_tile(*_tile_of(shape, RIGHT, (shape.n, knobs["bn"]), knobs))
+    return {
+        "SPLIT": knobs["split"], "STAGES": knobs["stages"], "IN_PARTS": in_parts, "WORDS": words,
+        "BLOCK": block,
+    }  # fmt: skip
+
+
 def _tile_of(
     shape: ProductShape, array: str, side: tuple[int, int], knobs: Knobs
 ) -> tuple[Nest, int, int, int, int, range]:  # fmt: skip
     """The arguments of `function_of_tile` for an operand; `side` has its rows or columns, and a tile's."""
     nest = shape.computed[array]
-    nest = in_f32(nest, nest.terms[-1].element if "bm" in knobs else "f32")
+    nest = nest if "bm" in knobs else in_f32(nest, "f32")
     return nest, side[0], shape.k, side[1], knobs["bk"], range(_MOST_ARRAYS)
 
 

@@ -422,6 +422,25 @@ def _whole_steps(
 
 
 @triton.jit
+def _of_words(
+    more, part, BN: tl.constexpr, DEPTH: tl.constexpr, SPLIT: tl.constexpr, BLOCK: tl.constexpr, WORDS:
+    tl.constexpr,
+):  # fmt: skip
+    """The sums of a product of one row whose weights are taken from words, see `triton_words`."""
+    begin: tl.constexpr = WORDS[0]
+    add: tl.constexpr = WORDS[1]
+    add_last: tl.constexpr = WORDS[2]
+    total: tl.constexpr = WORDS[3]
+    whole: tl.constexpr = DEPTH // BLOCK
+    sums, large = begin(), once() * 0x4B000000
+    for step in tl.range(part * whole // SPLIT, (part + 1) * whole // SPLIT, num_stages=1):
+        sums = add(sums, more, step * BLOCK, DEPTH, large)
+    if DEPTH % BLOCK != 0:
+        sums = add_last(sums, more, whole * BLOCK, tl.where(part == SPLIT - 1, DEPTH, 0), large)
+    return total(sums)
+
+
+@triton.jit
 def row_added_up(sums, partial, part, BN: tl.constexpr, SPLIT: tl.constexpr):
     """Add the partial sums of all workgroups of a cluster, for this part's columns, see `added_up`."""
     share: tl.constexpr = BN // SPLIT
@@ -434,33 +453,15 @@ def row_added_up(sums, partial, part, BN: tl.constexpr, SPLIT: tl.constexpr):
 
 
 @triton.jit
-def one_row(
-    x0, x1, x2, x3, x4, x5, x6, x7, c, partial, LOOPS: tl.constexpr, LEFT: tl.constexpr,
-    RIGHT: tl.constexpr, RESULT: tl.constexpr, SOURCES: tl.constexpr, COMPUTED: tl.constexpr, STEPS:
-    tl.constexpr, OPERANDS: tl.constexpr, SCALE: tl.constexpr, EXTRAS: tl.constexpr, GATE: tl.constexpr,
-    COLUMNS: tl.constexpr, DEPTH: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, STAGES: tl.constexpr,
-    SPLIT: tl.constexpr, IN_PARTS: tl.constexpr, FINISH: tl.constexpr,
+def _of_row(
+    arrays, own, others, batch, part, columns, depth, LOOPS: tl.constexpr, LEFT: tl.constexpr, RIGHT:
+    tl.constexpr, SOURCES: tl.constexpr, COMPUTED: tl.constexpr, IN_PARTS: tl.constexpr, DEPTH: tl.constexpr,
+    STAGES: tl.constexpr, SPLIT: tl.constexpr, FULL: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
 ):  # fmt: skip
-    """Compute some columns of a result with one row in each workgroup, without tensor cores; see `plain`.
-
-    Loads of several `STAGES` are under way in shared memory; with one stage, those of four steps in
-    registers. `IN_PARTS` are the functions that load and compute the right operand, if it is no array.
-    """
-    arrays = (x0, x1, x2, x3, x4, x5, x6, x7)
-    across: tl.constexpr = (COLUMNS + BN - 1) // BN
-    full: tl.constexpr = (True, COLUMNS % BN == 0)
-    gated: tl.constexpr = len(GATE) > 0
-    wide: tl.constexpr = BN // 2 if gated else BN
-    half: tl.constexpr = COLUMNS // 2
-    number, part = tl.program_id(0) // SPLIT, tl.program_id(0) % SPLIT
-    batch, column = number // across, number % across
-    columns, depth = column * wide + tl.arange(0, BN), tl.arange(0, BK)
-    if gated:
-        columns = column * wide + tl.arange(0, BN) % wide + tl.arange(0, BN) // wide * half
+    """The sums of a product of one row whose right operand is an array, or computed as tiles."""
     inner: tl.constexpr = len(LOOPS[3]) - 1
     left = arrays[SOURCES[0]] + _offset_of(batch, LOOPS, 0, LEFT, 0, False) + depth * LEFT[2][inner]
-    right = _pointers(arrays[SOURCES[1]], batch, columns, depth, LOOPS, 2, RIGHT, 1, full[1])
-    own, others = (batch, 0) + arrays, (batch, column * wide) + arrays
+    right = _pointers(arrays[SOURCES[1]], batch, columns, depth, LOOPS, 2, RIGHT, 1, FULL[1])
     whole: tl.constexpr = DEPTH // BK
     acc = tl.zeros((BN, BK), dtype=tl.float32)
     acc = _whole_steps(
@@ -473,7 +474,43 @@ def one_row(
         x = _row(left, own, first, depth, inside, LOOPS, LEFT, COMPUTED, BK)
         y = _operand(right, others, columns, first, depth, inside, LOOPS, RIGHT, 1, COMPUTED, 1, BN, BK)
         acc += x * y.to(tl.float32)
-    sums = tl.sum(acc, 1)
+    return tl.sum(acc, 1)
+
+
+@triton.jit
+def one_row(
+    x0, x1, x2, x3, x4, x5, x6, x7, c, partial, LOOPS: tl.constexpr, LEFT: tl.constexpr,
+    RIGHT: tl.constexpr, RESULT: tl.constexpr, SOURCES: tl.constexpr, COMPUTED: tl.constexpr, STEPS:
+    tl.constexpr, OPERANDS: tl.constexpr, SCALE: tl.constexpr, EXTRAS: tl.constexpr, GATE: tl.constexpr,
+    COLUMNS: tl.constexpr, DEPTH: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, STAGES: tl.constexpr,
+    SPLIT: tl.constexpr, IN_PARTS: tl.constexpr, WORDS: tl.constexpr, BLOCK: tl.constexpr, FINISH:
+    tl.constexpr,
+):  # fmt: skip
+    """Compute some columns of a result with one row in each workgroup, without tensor cores; see `plain`.
+
+    Loads of several `STAGES` are under way in shared memory; with one stage, those of four steps in
+    registers. `IN_PARTS` are the functions that load and compute the right operand, if it is no array.
+    `WORDS` are those that add the product, if weights are taken from words: `BLOCK` places of the depth.
+    """
+    arrays = (x0, x1, x2, x3, x4, x5, x6, x7)
+    across: tl.constexpr = (COLUMNS + BN - 1) // BN
+    full: tl.constexpr = (True, COLUMNS % BN == 0)
+    gated: tl.constexpr = len(GATE) > 0
+    wide: tl.constexpr = BN // 2 if gated else BN
+    half: tl.constexpr = COLUMNS // 2
+    number, part = tl.program_id(0) // SPLIT, tl.program_id(0) % SPLIT
+    batch, column = number // across, number % across
+    columns, depth = column * wide + tl.arange(0, BN), tl.arange(0, BK)
+    if gated:
+        columns = column * wide + tl.arange(0, BN) % wide + tl.arange(0, BN) // wide * half
+    own, others = (batch, 0) + arrays, (batch, column * wide) + arrays
+    if WORDS is not None:
+        sums = _of_words(others, part, BN, DEPTH, SPLIT, BLOCK, WORDS)
+    else:
+        sums = _of_row(
+            arrays, own, others, batch, part, columns, depth, LOOPS, LEFT, RIGHT, SOURCES, COMPUTED,
+            IN_PARTS, DEPTH, STAGES, SPLIT, full, BN, BK,
+        )  # fmt: skip
     if SPLIT > 1:
         sums = row_added_up(sums, partial + number * SPLIT * BN, part, BN, SPLIT)
         columns = column * wide + part * (BN // SPLIT) + tl.arange(0, BN // SPLIT)

@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
 from iree_tuner.kernels.nest import INSIDE, OUTSIDE, PLACE, SUMS, Access, Nest, Range, power_of_two
+from iree_tuner.kernels.packed_bits import Bits, NotPackedError, of_bits, widened
 from iree_tuner.kernels.triton_norms import IMPORTS, TYPES, function_from, runs_of, unknown_term, value_of
 from iree_tuner.ops.element_type import NARROW_FLOATS, ElementType
 
@@ -54,7 +56,7 @@ def in_f32(nest: Nest, element: str) -> Nest:
 
 def unknown_value(nest: Nest) -> str:
     """The first scalar op or type that the function cannot have; empty if it can have all."""
-    return unknown_term(_with_bytes(nest), integers=True)
+    return unknown_term(with_bytes(nest), integers=True)
 
 
 def function_of_tile(
@@ -68,7 +70,7 @@ def function_of_tile(
     the first column. It returns [bm, bn] values of the last term's type, or as many as differ; past the last
     row or column they mean nothing, and nothing is read for them.
     """
-    return _named(_writer(nest, rows, columns, bm, bn, arrays).source())
+    return named_function(_writer(nest, rows, columns, bm, bn, arrays).source())
 
 
 def function_of_places(
@@ -82,7 +84,7 @@ def function_of_places(
     """
     sides = zip((rows, columns), full, strict=True)
     bm, bn = (1 if whole else size + 1 for size, whole in sides)
-    return _named(_Writer(_with_bytes(nest), rows, columns, bm, bn, arrays, True).source())
+    return named_function(_Writer(with_bytes(nest), rows, columns, bm, bn, arrays, True).source())
 
 
 def functions_of_tile(
@@ -90,16 +92,17 @@ def functions_of_tile(
 ) -> tuple[Any, Any]:
     """The same as two functions: one loads what is read, the other one has that as first parameter."""
     writer = _writer(nest, rows, columns, bm, bn, arrays)
-    return _named(writer.source(loads=True)), _named(writer.source(loaded=True))
+    return named_function(writer.source(loads=True)), named_function(writer.source(loaded=True))
 
 
 def _writer(
     nest: Nest, rows: int, columns: int, bm: int, bn: int, arrays: Sequence[int]
 ) -> _Writer:  # fmt: skip
-    return _Writer(_with_bytes(nest), rows, columns, bm, bn, arrays or arrays_of(nest))
+    return _Writer(with_bytes(nest), rows, columns, bm, bn, arrays or arrays_of(nest))
 
 
-def _named(text: str) -> Any:  # noqa: ANN401 - Triton has no types
+def named_function(text: str) -> Any:  # noqa: ANN401 - Triton has no types
+    """The function `NAME` in the text of a module."""
     # Triton tells functions that are constants apart by their names.
     name = f"{NAME}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
     return function_from(text.replace(f"def {NAME}(", f"def {name}("), name)
@@ -107,7 +110,7 @@ def _named(text: str) -> Any:  # noqa: ANN401 - Triton has no types
 
 def run_of_tile(nest: Nest, rows: int, columns: int, bm: int, bn: int) -> tuple[bool, float]:
     """Whether the largest array of a tile's is contiguous along columns, and the bytes next to each other."""
-    writer = _Writer(_with_bytes(nest), rows, columns, bm, bn, arrays_of(nest))
+    writer = _Writer(with_bytes(nest), rows, columns, bm, bn, arrays_of(nest))
     number = writer.widest
     element = next(each.element for each in writer.nest.terms if each.op == INPUT and each.input == number)
     strides, loop = writer.nest.accesses[number].strides, writer.unrolled
@@ -118,12 +121,12 @@ def run_of_tile(nest: Nest, rows: int, columns: int, bm: int, bn: int) -> tuple[
     return along, block * ElementType.named(element).bytes
 
 
-def _with_bytes(nest: Nest) -> Nest:
+def with_bytes(nest: Nest) -> Nest:
     """The nest that reads bytes instead of pairs of integers of 4 bits, of which the first is the low one."""
     for number in range(len(nest.accesses)):
         reading = [at for at, each in enumerate(nest.terms) if each.op == INPUT and each.input == number]
         if nest.terms[reading[0]].element == _NIBBLES:
-            return _with_bytes(_byte_by_byte(nest, number, reading))
+            return with_bytes(_byte_by_byte(nest, number, reading))
     return nest
 
 
@@ -308,8 +311,30 @@ class _Writer:
             return f"({value}) == 0" if term.op == OUTSIDE else value
         if term.op == _CHOICE and (known := self._known(term.of[0], place)) is not None:
             return self._name(term.of[1] if known else term.of[2], place)
+        if term.op in _CONVERSIONS and term.element == "bf16":
+            with suppress(NotPackedError):
+                bits = self._bits(term.of[0], place)
+                if isinstance(bits, Bits):
+                    return widened(term.op, bits).of_byte()
         kinds = [self.nest.terms[each].element for each in term.of]
         return value_of(term, [self._name(each, place) for each in term.of], kinds)
+
+    def _bits(self, number: int, place: int) -> Bits | int:
+        """A term as a field of a byte, or a constant; raises NotPackedError if it is neither."""
+        term = self.nest.terms[number]
+        bits = ElementType.named(term.element).bits
+        if term.op == CONSTANT:
+            return int(term.value)
+        if term.op == INPUT and not term.of and term.element == "i8":
+            return Bits(self._name(number, place), 0, bits, 0, bits)
+        if term.op == _CHOICE and (known := self._known(term.of[0], place)) is not None:
+            return self._bits(term.of[1] if known else term.of[2], place)
+        if term.op in (INPUT, INSIDE, OUTSIDE, PLACE, _CHOICE):
+            raise NotPackedError
+        of, *others = (self._bits(each, place) for each in term.of)
+        if isinstance(of, int) or not all(isinstance(each, int) for each in others):
+            raise NotPackedError
+        return of_bits(term.op, of, bits, next((each for each in others if isinstance(each, int)), None))
 
     def _known(self, number: int, place: int) -> bool | None:
         """The truth of a term that tests the unrolled loop alone; None for others."""

@@ -41,6 +41,8 @@ FORMS = {
     "one_row": {"bn": 16, "bk": 32, "warps": 4, "stages": 2, "persistent": 0, "split": 1},
     "row_split": {"bn": 16, "bk": 32, "warps": 4, "stages": 2, "persistent": 0, "split": 4},
     "in_registers": {"bn": 16, "bk": 16, "warps": 4, "stages": 1, "persistent": 0, "split": 2},
+    "words": {"bn": 32, "bk": 16, "warps": 1, "stages": 1, "persistent": 0, "split": 1, "words": 4},
+    "deep_words": {"bn": 32, "bk": 64, "warps": 1, "stages": 1, "persistent": 0, "split": 2, "words": 1},
     "turned": {**PLAIN, "turned": 1},
     "persistent": ENGINE,
     "parts": {**ENGINE, "bn": 64, "parts": 2},
@@ -187,6 +189,15 @@ for name in weights_given.WEIGHTS.keys() - {"heads"}:  # of bf16, with which the
         wanted = weights_given.wanted(name, given)
         found = run(problem, form, given).reshape(wanted.shape)
         assert np.abs(found - wanted).max() < 4e-3 * np.abs(wanted).max(), (name, form)
+for name in sorted(weights_given.WEIGHTS.keys() - {"heads"}):
+    for element in ("bf16", "f16", "f32")[:most]:
+        problem = weights_given.one_row_site(name, element).problem
+        given = weights_given.arrays_of(problem)
+        wide = [each.astype(np.float32) if each.dtype == ml_dtypes.bfloat16 else each for each in given]
+        wanted = weights_given.wanted(name, wide)
+        for form in ("words", "deep_words"):
+            found = run(problem, form, given).reshape(wanted.shape)
+            assert np.abs(found - wanted).max() < 8e-3 * np.abs(wanted).max(), (name, element, form)
 for site, *_ in found_in("llama", "cuda:sm_90", (TritonGemm,))[0]:
     given = [(each / 4).astype(np.float16) for each in arrays(site.problem)]
     (wanted,) = results(site.case, given)

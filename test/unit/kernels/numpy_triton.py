@@ -31,6 +31,11 @@ class Pointer:
     def __add__(self, other):
         return Pointer(self.array, self.places + other)
 
+    def to(self, kind):
+        """To elements of another type, of the whole array."""
+        assert not np.any(self.places)
+        return Pointer(self.array.view(kind))
+
 
 def load(pointer, mask=True, other=0.0, cache_modifier=""):
     """Out of bounds only where the mask is false."""
@@ -90,7 +95,7 @@ def install(monkeypatch, number):
         broadcast_to=lambda values, shape: np.broadcast_to(values, shape).copy().view(Values),
         join=lambda one, other: np.stack([one, other], -1).view(Values),
         permute=lambda values, order: np.transpose(values, order).copy(),
-        PropagateNan=SimpleNamespace(ALL=True),
+        PropagateNan=SimpleNamespace(ALL=True), pointer_type=lambda kind: kind,
     )  # fmt: skip
     extra = ModuleType("triton.language.extra")
     extra.libdevice = SimpleNamespace(tanh=np.tanh, log1p=np.log1p)

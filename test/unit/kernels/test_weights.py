@@ -1,6 +1,7 @@
 """Weights that are computed from integers are found, and the source that is written for a tile of them."""
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -8,16 +9,18 @@ import numpy_triton
 import pytest
 from after_abi import found_by, results_of_all
 from amounts import some
-from weights_given import WEIGHTS, arrays_of, computed_site, wanted
+from weights_given import KINDS, WEIGHTS, arrays_of, computed_site, one_row_site, wanted
 
 from iree_tuner.kernels import split_sums
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.find import find_here
+from iree_tuner.kernels.packed_bits import Bits, NotPackedError, of_bits, widened
 from iree_tuner.kernels.product_shape import RIGHT, product_shape
 from iree_tuner.kernels.triton_gemm import TritonGemm
-from iree_tuner.kernels.triton_norms import TritonNorms, function_of
+from iree_tuner.kernels.triton_norms import TritonNorms, function_from, function_of
 from iree_tuner.kernels.triton_tiles import arrays_of as arrays_read
 from iree_tuner.kernels.triton_tiles import function_of_tile, in_f32
+from iree_tuner.kernels.triton_words import functions_of_words, packed_product
 from iree_tuner.targets import parse_target
 
 KERNEL, PROGRAMS = TritonGemm(), Path(__file__).parent / "weight_programs"
@@ -83,6 +86,93 @@ def test_weights_are_computed_for_each_tile(name: str, bn: int, bk: int) -> None
                 got, more = (np.broadcast_to(each(*place), (bn, bk))[: len(own)] for each in (exact, wide))
                 np.testing.assert_array_equal(got, own)
                 np.testing.assert_allclose(more, own.astype(np.float32), rtol=8e-3, atol=8e-3)
+
+
+IN_WORDS = [name for name in WEIGHTS if name != "heads"]  # that one has many rows in two dimensions
+
+
+@pytest.mark.usefixtures("numpy_as_triton")
+@pytest.mark.parametrize("element", ["f16", "bf16", "f32"])
+@pytest.mark.parametrize("name", IN_WORDS)
+def test_weights_of_one_row_are_taken_from_words(name: str, element: str) -> None:
+    """In tiles of 32 columns, of 48. Steps share scales, or have their own."""
+    problem = one_row_site(name, element).problem
+    shape, given = product_shape(problem), arrays_of(problem)
+    packed = packed_product(shape)
+    assert packed is not None
+    flat = [np.ascontiguousarray(each).reshape(-1) for each in given]
+    flat = [each.view(np.int8) if each.dtype == np.uint8 else each for each in flat]
+    arrays = tuple(map(numpy_triton.Pointer, flat))
+    expected = wanted(
+        name, [each.astype(np.float32) if each.dtype == KINDS["bf16"] else each for each in given]
+    )
+    for bk in (16, 32, 64):
+        sharing = packed.sharing(32, bk, 32)
+        functions, block = functions_of_words(packed, 32, bk, 32, sharing, element)
+        found = np.empty((shape.batch, shape.n))
+        for batch, column in product(range(shape.batch), range(0, shape.n, 32)):
+            own = summed(functions, block, (batch, column, *arrays), shape.k)
+            found[batch, column : column + 32] = own[: shape.n - column]
+        found = found.reshape(expected.shape) if name != "channels" else found * given[2].astype(np.float64)
+        assert np.abs(found - expected).max() < (1e-3 if element == "f16" else 1e-5) * np.abs(expected).max()
+
+
+OPS = ("arith.andi", "arith.xori", "arith.shli", "arith.shrui", "arith.shrsi", "arith.addi", "arith.subi")
+
+
+@pytest.mark.usefixtures("numpy_as_triton")
+def test_fields_of_bytes_are_the_numbers_that_the_program_computes() -> None:
+    """Chains of ops that are drawn, for all bytes, as words and as bytes: the same, or no field."""
+    rng, counts = np.random.default_rng(0), [0, 0]
+    every = np.arange(256, dtype=np.uint8).view(np.int8)
+    computed = {
+        "arith.andi": lambda x, by: x & by, "arith.xori": lambda x, by: x ^ by,
+        "arith.shli": lambda x, by: x << by, "arith.shrsi": lambda x, by: x >> by,
+        "arith.shrui": lambda x, by: (x.view(np.uint8) >> np.uint8(by)).view(np.int8),
+        "arith.addi": lambda x, by: x + by, "arith.subi": lambda x, by: x - by,
+    }  # fmt: skip
+    for _ in range(4000):
+        byte = int(rng.integers(4))
+        word, alone, values = Bits("w", 8 * byte, 8, 0, 8), Bits("w", 0, 8, 0, 8), every
+        try:
+            for op in rng.choice(OPS, int(rng.integers(1, 4))):
+                by = int(rng.choice([15, -16, 8, 7, 3, 112, -128])) if op in OPS[:2] else int(rng.integers(8))
+                word, alone = (of_bits(op, each, 8, by) for each in (word, alone))
+                values = computed[op](values, np.int8(by))
+            conversion = str(rng.choice(["arith.sitofp", "arith.uitofp"]))
+            name, shift, text = widened(conversion, word).written()
+        except NotPackedError:
+            continue
+        expected = values.view(np.uint8) if conversion == "arith.uitofp" else values
+        others = np.uint32(0xA55A96C3) & ~np.uint32(0xFF << 8 * byte)  # what else is in the words
+        words = ((every.view(np.uint8).astype(np.uint32) << 8 * byte) | others).view(np.int32)
+        space = {"w": words.view(numpy_triton.Values) >> shift, "large": np.int32(0x4B000000)}
+        found = evaluated(text.format(name), space)
+        np.testing.assert_array_equal(found, expected.astype(np.float32))
+        counts[0] += 1
+        try:
+            text = widened(conversion, alone).of_byte()
+        except NotPackedError:
+            continue
+        found = evaluated(text, {"w": every.view(numpy_triton.Values)})
+        np.testing.assert_array_equal(found.astype(np.float32), expected.astype(np.float32))
+        counts[1] += 1
+    assert min(counts) > 300
+
+
+def evaluated(text: str, names):
+    """The value of an expression in Triton's language."""
+    source = f"import triton.language as tl\n\n\ndef value({', '.join(names)}):\n    return {text}\n"
+    return function_from(source, "value")(*names.values())
+
+
+def summed(functions, block: int, more, depth: int):
+    """The sums of a tile's columns."""
+    begin, add, add_last, total = functions
+    sums, large = begin(), np.int32(0x4B000000)
+    for first in range(0, depth, block):
+        sums = (add if first + block <= depth else add_last)(sums, more, first, depth, large)
+    return total(sums)
 
 
 @pytest.mark.parametrize("name", ["pairs", "halves", "channels"])

@@ -1,5 +1,6 @@
 """Products whose weights are computed from integers (`weight_programs`), arrays, and results by numpy."""
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +19,23 @@ def computed_site(name: str):
     """The longest site of the product in a program."""
     data = (Path(__file__).parent / "weight_programs" / f"{name}.mlir").read_bytes()
     places = find_here(data, f"{name}.mlir", parse_target("cuda:sm_89")).places
+    (site,) = [place.sites[-1] for place in places if place.sites[-1].problem.operands]
+    return site
+
+
+@cache
+def one_row_site(name: str, element: str):
+    """The same with one row and a depth of 320 (`halves`: 256), with floats of this type."""
+    longer = {"37": "1", "5": "1"}
+    longer |= {} if name == "halves" else {"256": "320", "128": "160", "32": "40", "4": "5"}
+
+    def changed(found):
+        *sizes, kind = found[1].split("x")
+        return f"tensor<{'x'.join([*(longer.get(each, each) for each in sizes), kind])}>"
+
+    text = (Path(__file__).parent / "weight_programs" / f"{name}.mlir").read_text()
+    text = re.sub(r"tensor<([^<>]*)>", changed, text).replace("f16", element)
+    places = find_here(text.encode(), f"{name}.mlir", parse_target("cuda:sm_89")).places
     (site,) = [place.sites[-1] for place in places if place.sites[-1].problem.operands]
     return site
 
