@@ -9,6 +9,8 @@ from kernels.after_abi import found_by, results
 from kernels.numpy_triton import written
 
 from iree_tuner.kernels import nest, normalizing, split_sums
+from iree_tuner.kernels.formula import INPUT, FormulaTerm
+from iree_tuner.kernels.nest import Access, Nest
 from iree_tuner.kernels.normalizing import find_normalizing
 from iree_tuner.kernels.split_sums import find_chains, find_reductions
 from iree_tuner.kernels.triton_norms import TritonNorms
@@ -23,6 +25,7 @@ def _small(monkeypatch):
     for module in (split_sums, normalizing):
         for name in ("LARGE", "LEAST_ELEMENTS"):
             monkeypatch.setattr(module, name, 1 << 10)
+    monkeypatch.setattr(nest, "FULL", 0.0)  # odd sizes are in clusters as well
 
 
 def reduction(shape: str, along: int, kept: str, element: str, op: str, start: str, before: str = "") -> str:
@@ -247,3 +250,19 @@ def test_a_product_before_may_compute_what_is_joined() -> None:
     """Its epilogue is found first, and then the chain that only joins."""
     found = found_by(find_chains, JOINED)
     assert ["math.exp" in {each.op for each in site.problem.nest.terms} for site in found] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "strides", "written_at", "cluster"),
+    [
+        ((4, 4096, 256), (1 << 20, 256, 1), (256, None, 1), True),
+        ((2, 4096, 32, 20), (2621440, 640, 20, 1), (32, None, 1, None), False),  # 20 of 32 lanes
+        ((4096, 32, 16), (512, 16, 1), (None, 1, None), False),  # 32 bytes of each kilobyte
+    ],
+)
+def test_clusters_read_lines_that_are_full(monkeypatch, sizes, strides, written_at, cluster: bool) -> None:
+    monkeypatch.undo()
+    own = Nest(sizes, (Access(0, 0, strides),), (FormulaTerm(INPUT, "f32"),), written_at)
+    found = nest.tiles_of(own.merged())
+    assert found.cluster == cluster
+    assert found.workgroups >= 256
