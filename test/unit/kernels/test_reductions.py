@@ -25,7 +25,8 @@ def _small(monkeypatch):
     for module in (split_sums, normalizing):
         for name in ("LARGE", "LEAST_ELEMENTS"):
             monkeypatch.setattr(module, name, 1 << 10)
-    monkeypatch.setattr(nest, "FULL", 0.0)  # odd sizes are in clusters as well
+    monkeypatch.setattr(nest, "FULL", 0.0)  # odd and small sizes are in clusters as well
+    monkeypatch.setattr(nest, "_NEIGHBORS", 16)
 
 
 def reduction(shape: str, along: int, kept: str, element: str, op: str, start: str, before: str = "") -> str:
