@@ -2,7 +2,7 @@
 
 `jnp.var` divides by a count less `ddof`, and chooses NaN where that is not positive; `jnp.pad` converts zero
 to the array's type. Both read an element of a tensor without dimensions that is computed of constants.
-Neither the compiler's folders nor a matcher sees through it: a norm falls apart, and a padding joins no
+The compiler's folders and matchers do not see through it: a norm falls apart, and a padding joins no
 convolution.
 """
 

@@ -182,3 +182,14 @@ def test_the_sources_compute_what_numpy_does(tmp_path: Path) -> None:
     command = [sys.executable, script, str(amount(1, 100))]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@needs_triton
+def test_steps_compute_what_numpy_does(tmp_path: Path) -> None:
+    """By Triton's interpreter: all numbers of 16 bits, infinities and NaN."""
+    script = Path(__file__).parent / "interpreted_steps.py"
+    environment = {**os.environ, "TRITON_INTERPRET": "1"}
+    done = subprocess.run(
+        [sys.executable, script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
