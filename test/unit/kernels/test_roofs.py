@@ -1,5 +1,6 @@
 """benchmarks/roofs.py: the work of problems, and what is said of a kernel's time."""
 
+import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -60,3 +61,16 @@ def test_launches_say_why() -> None:
     assert "the beginning" in roofs.reason({**row, "us": 3.0, "workgroups": 1000}, 0.5)
     lines = roofs.table([("model", {**row, "workgroups": 64})]).splitlines()
     assert lines[-1].startswith("| plain | `p` | model | 20.0 | arithmetic | 0.50 | 64 workgroups")
+
+
+def test_the_page_has_the_newest_rows() -> None:
+    """Of those in the repository, and of two runs of a model."""
+    assert (Path(roofs.__file__).with_name("roofs.md")).read_text() == roofs.page(roofs.FILES)
+
+
+def test_a_later_row_replaces_an_earlier_one(tmp_path: Path) -> None:
+    kernel = {"kernel": "nest", "problem": "p", "flops": 0.0, "bytes": 9e6, "type": "f16", "workgroups": 1}
+    rows = [{"model": "m", "roofs": [{**kernel, "us": us}]} for us in (9.0, 4.5)]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in ({"model": "m"}, *rows)))
+    assert [each["us"] for _, each in roofs.rows_in([file])] == [4.5]
