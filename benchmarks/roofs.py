@@ -2,11 +2,12 @@
 
     python benchmarks/roofs.py > benchmarks/roofs.md
 
-Reads rows of `gpu_models.py` that have `roofs`, the newest one of each model: the time of each kernel in the
-device's own trace of a tuned model (CUPTI), with the arithmetic and the bytes of its problem. The roof is that
-of the maker's data sheet: the time of the arithmetic at the peak of dense matrix units, or of reading operands
-and writing the result once at the speed of the device's memory, whichever is longer. Results of one kernel are
-often still in the cache when the next one reads them, so that some are above the roof.
+Reads rows of `gpu_models.py` that have `roofs`, the newest one of each model: the time of each kernel in
+the device's own trace of a tuned model (CUPTI), with the arithmetic and the bytes of its problem. The roof
+is that of the maker's data sheet: the time of the arithmetic at the peak of dense matrix units, or of
+reading operands and writing the result once at the speed of the device's memory, whichever is longer.
+Results of one kernel are often still in the cache when the next one reads them, so that some are above the
+roof.
 """
 
 from __future__ import annotations
