@@ -24,7 +24,6 @@ from iree_tuner.ops.structure import shape_of
 
 _EXTRACT, _FILL = "tensor.extract", "linalg.fill"
 _MOST_OPS = 32
-# IR as text: a pipeline of passes is text for the pass manager too
 _FOLDING = "builtin.module(canonicalize)"
 
 

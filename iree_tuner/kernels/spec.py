@@ -93,9 +93,7 @@ def build_kernel_spec(
         spec = _KernelSpec(
             module, target if target.context == context else attribute_from(str(target), context)
         )
-        before = dict.fromkeys(each for placement in placements for each in placement.site.first)
-        decided = [spec.add_ops(Placement(each, FusedOps().make(each.problem))) for each in before]
-        known = [[*spec.scalars.values()], decided]
+        known = spec.before(placements)
         first, then, last, parts = list[_Pair](), list[_Pair](), list[_Pair](), list[_Pair]()
         kinds: dict[str, list[_Pair]] = {}
         rounds: dict[tuple[bool, bool, int], list[_Pair]] = {}
@@ -200,6 +198,12 @@ class _KernelSpec:
         with ir.InsertionPoint(self.module.body):
             _build_choice(f"choose_{kind}", pairs)
         return [(kind, f"choose_{kind}")]
+
+    def before(self, placements: Sequence[Placement]) -> tuple[list[_Pair], list[_Pair]]:
+        """Add what is replaced before the cases are there; first the pairs that make its constants local."""
+        sites = dict.fromkeys(each for placement in placements for each in placement.site.first)
+        replaced = [self.add_ops(Placement(each, FusedOps().make(each.problem))) for each in sites]
+        return [*self.scalars.values()], replaced
 
     def add(self, placement: Placement) -> list[_Pair]:
         """Add a kernel: first the pair for programs with a constant to pack, then the pair for all others."""

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from after_abi import HOST, found_by, results_of_all
 
+from iree_tuner.kernels import nest
 from iree_tuner.kernels.find import find_here
 from iree_tuner.kernels.fused_op import FusedOps
 from iree_tuner.kernels.split_sums import find_sums
@@ -68,8 +69,10 @@ func.func @main(%x: tensor<2x16x30x640xf16>) -> (tensor<2x16x30x32x20xf32>, tens
 }"""
 
 
-def test_what_is_computed_before_a_sum_is_part_of_it() -> None:
+def test_what_is_computed_before_a_sum_is_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that distances from a mean are not written to memory, where others read them, too."""
+    monkeypatch.setattr(nest, "FULL", 0.0)  # clusters sum groups of 20 whole, and divide
+    monkeypatch.setattr(nest, "_NEIGHBORS", 16)
     squares, mean, values = sums_in(GROUP_NORM)
     counts = [len(each.problem.inputs) for each in (squares, mean, values)]
     assert counts == [2, 1, 1], "what replaces most is first"
