@@ -65,30 +65,47 @@ def _folded(ops: Sequence[ir.Operation]) -> ir.Attribute | None:
     with module.context, ir.Location.unknown(), ir.InsertionPoint(module.body):
         function = func.FuncOp("main", ([], [ops[-1].result.type]))
         with ir.InsertionPoint(function.add_entry_block()):
-            for op in ops:
-                _add_scalars(op, scalars)
+            if not all(_adds_scalar(op, scalars) for op in ops):
+                return None
             end = func.ReturnOp([scalars[ops[-1].result]])
     PassManager.parse(_FOLDING, module.context).run(module.operation)
     made = producer(end.operation.operands[0])
     return made.attributes["value"] if made is not None and made.name == CONSTANT else None
 
 
-def _add_scalars(op: ir.Operation, scalars: dict[ir.Value, ir.Value]) -> None:
-    """Compute, at the current insertion point, the only element of an op's result."""
+def _adds_scalar(op: ir.Operation, scalars: dict[ir.Value, ir.Value]) -> bool:
+    """Compute, at the current insertion point, the only element of an op's result, if that is possible."""
+    if op.name == EMPTY:
+        return True
     if op.name == CONSTANT:
-        value, kind = op.attributes["value"], op.result.type
-        splat = value.get_splat_value() if isinstance(value, ir.DenseElementsAttr) else value
+        kind = op.result.type
         element = ir.RankedTensorType(kind).element_type if isinstance(kind, ir.ShapedType) else kind
+        if not isinstance(element, ir.IntegerType | ir.IndexType | ir.FloatType):
+            return False
+        value = op.attributes["value"]
+        splat = value.get_splat_value() if isinstance(value, ir.DenseElementsAttr) else value
         scalars[op.result] = arith.constant(element, splat)
-    elif op.name in (_EXTRACT, _FILL):
+        return True
+    if op.name in (_EXTRACT, _FILL) and op.operands[0] in scalars:
         scalars[op.result] = scalars[op.operands[0]]
-    elif is_pure(op):
+        return True
+    if is_pure(op):
+        return _adds_copy(op, scalars)
+    if op.name in (_EXTRACT, _FILL):  # of nothing
+        return False
+    body = op.regions[0].blocks[0]
+    given = zip(body.arguments, op.operands, strict=True)
+    scalars |= {inner: scalars[outer] for inner, outer in given if outer in scalars}
+    *inner_ops, end = (each.operation for each in body.operations)
+    if not all(_adds_copy(each, scalars) for each in inner_ops) or end.operands[0] not in scalars:
+        return False
+    scalars[op.result] = scalars[end.operands[0]]
+    return True
+
+
+def _adds_copy(op: ir.Operation, scalars: dict[ir.Value, ir.Value]) -> bool:
+    """Copy a scalar op, if all of its operands are known."""
+    known = all(each in scalars for each in op.operands)
+    if known:
         copy_ops([op], scalars)
-    elif op.name != EMPTY:
-        body = op.regions[0].blocks[0]
-        given = zip(body.arguments, op.operands, strict=True)
-        scalars |= {inner: scalars[outer] for inner, outer in given if outer in scalars}
-        *inner_ops, end = (each.operation for each in body.operations)
-        for each in inner_ops:
-            copy_ops([each], scalars)
-        scalars[op.result] = scalars[end.operands[0]]
+    return known

@@ -4,12 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from iree.compiler import ir
 from kernels.after_abi import found_by, placed, results
 from kernels.numpy_triton import written
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.find import find_here, target_here
+from iree_tuner.kernels.known import fold_known
 from iree_tuner.kernels.normalizing import find_normalizing
 from iree_tuner.kernels.spec import save_kernel_spec
 from iree_tuner.spec.external import SPEC_FLAG
@@ -94,3 +96,48 @@ def test_a_part_of_a_longer_epilogue_is_not_taken_for_a_short_one(tmp_path: Path
     (own,), (wanted,) = results(ADDED, given, (f"{SPEC_FLAG}={path}",)), results(ADDED, given)
     assert {site.problem.epilogue for site, _ in chosen.values()} == {("gelu_tanh",), ("residual",)}
     np.testing.assert_allclose(own, wanted, rtol=1e-3, atol=1e-3)
+
+
+ODD = """
+func.func @main(%x: tensor<8xf32>, %n: tensor<f32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, f32) {
+  %e = tensor.empty() : tensor<f32>
+  %u = tensor.extract %e[] : tensor<f32>
+  %o = arith.constant 1.0 : f32
+  %v = arith.addf %u, %o : f32
+  %i = arith.constant 2 : index
+  %t = arith.constant dense<true> : tensor<4xi1>
+  %k = tensor.extract %t[%i] : tensor<4xi1>
+  %z = tensor.empty() : tensor<8xf32>
+  %a = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+      iterator_types = ["parallel"]} ins(%x : tensor<8xf32>) outs(%z : tensor<8xf32>) {
+    ^bb0(%p: f32, %q: f32):
+      %s = arith.select %k, %p, %o : f32
+      linalg.yield %s : f32
+  } -> tensor<8xf32>
+  %m = tensor.extract %n[] : tensor<f32>
+  %b = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+      iterator_types = ["parallel"]} ins(%x : tensor<8xf32>) outs(%z : tensor<8xf32>) {
+    ^bb0(%p: f32, %q: f32):
+      %s = arith.mulf %m, %p : f32
+      linalg.yield %s : f32
+  } -> tensor<8xf32>
+  %c = arith.constant dense<(1.0, 2.0)> : tensor<complex<f32>>
+  %d = tensor.extract %c[] : tensor<complex<f32>>
+  %r = complex.re %d : complex<f32>
+  %f = linalg.fill ins(%r : f32) outs(%z : tensor<8xf32>) -> tensor<8xf32>
+  return %a, %b, %f, %v : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, f32
+}"""
+"""A condition of constants, an undefined scalar, one that the program gets, and a complex constant."""
+
+
+def test_what_constants_do_not_decide_stays() -> None:
+    context = new_context()
+    with context, ir.Location.unknown():
+        module = ir.Module.parse(
+            ODD.replace("func.func", "util.func public").replace("  return", "  util.return")
+        )
+        (found,) = fold_known(module)
+        assert b"dense<true>" in found.case
+        left = str(module)
+    assert left.count("tensor.extract") == 2, "of nothing, and of what the program gets"
+    assert "arith.select" not in left
