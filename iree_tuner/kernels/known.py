@@ -79,7 +79,7 @@ def _adds_scalar(op: ir.Operation, scalars: dict[ir.Value, ir.Value]) -> bool:
         return True
     if op.name == CONSTANT:
         kind = op.result.type
-        element = ir.RankedTensorType(kind).element_type if isinstance(kind, ir.ShapedType) else kind
+        element = ir.ShapedType(kind).element_type if isinstance(kind, ir.ShapedType) else kind
         if not isinstance(element, ir.IntegerType | ir.IndexType | ir.FloatType):
             return False
         value = op.attributes["value"]

@@ -161,7 +161,7 @@ SCAN = "iree_linalg_ext.scan"
 
 def _is_real(shaped: ir.Type) -> bool:
     """Whether elements are numbers whose attributes the bindings read; they do not read complex ones."""
-    return not isinstance(ir.RankedTensorType(shaped).element_type, ir.ComplexType)
+    return not isinstance(ir.ShapedType(shaped).element_type, ir.ComplexType)
 
 
 def is_source(op: ir.Operation) -> bool:
