@@ -159,7 +159,7 @@ SCAN = "iree_linalg_ext.scan"
 """Running sums and the like along a dimension; the second result is the last of each."""
 
 
-def _is_real(shaped: ir.Type) -> bool:
+def is_real(shaped: ir.Type) -> bool:
     """Whether elements are numbers whose attributes the bindings read; they do not read complex ones."""
     return not isinstance(ir.ShapedType(shaped).element_type, ir.ComplexType)
 
@@ -167,7 +167,7 @@ def _is_real(shaped: ir.Type) -> bool:
 def is_source(op: ir.Operation) -> bool:
     """Whether an op makes an empty tensor or one with equal elements, which costs nothing to repeat."""
     if op.name == CONSTANT:
-        if not isinstance(op.result.type, ir.ShapedType) or not _is_real(op.result.type):
+        if not isinstance(op.result.type, ir.ShapedType) or not is_real(op.result.type):
             return False
         value = op.attributes["value"]
         return isinstance(value, ir.DenseElementsAttr) and value.is_splat

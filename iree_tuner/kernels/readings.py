@@ -22,7 +22,7 @@ from iree.compiler.dialects.transform import structured
 from iree_tuner.compiler.context import walk
 from iree_tuner.compiler.linalg import IndexOp, access, collapse, elementwise, generic
 from iree_tuner.kernels.epilogue import producer
-from iree_tuner.kernels.moves import CONSTANT, EXTRACT, INDEX, sliced
+from iree_tuner.kernels.moves import CONSTANT, EXTRACT, INDEX, is_real, sliced
 from iree_tuner.kernels.site import copy_ops, program_of
 from iree_tuner.ops.dag import captured
 from iree_tuner.ops.element_type import ElementType
@@ -82,7 +82,7 @@ def reading_of(op: ir.Operation) -> Reading | None:
         return None
     (written,), shape = indexing_maps(op), shape_of(op.operands[0].type)
     extract = producer(op.regions[0].blocks[0].operations[-1].operands[0])
-    if extract is None or extract.name != EXTRACT or extract.parent != op or None in shape:
+    if extract is None or extract.name != EXTRACT or extract.parent != op or not all(shape):
         return None
     array, block = extract.operands[0], op.regions[0].blocks[0]
     others = (producer(each) for each in captured(op) if each != array)
@@ -149,7 +149,8 @@ def _value_of(op: ir.Operation, known: Mapping[ir.Value, _Known], shape: Sequenc
         table, *places = of
         return table[tuple(np.broadcast_arrays(*places))] if _inside(table, places) else None
     if op.name == "arith.cmpi":
-        return _COMPARED[ir.IntegerAttr(op.attributes["predicate"]).value](*of)
+        compares = _COMPARED.get(ir.IntegerAttr(op.attributes["predicate"]).value)  # not of unsigned numbers
+        return None if compares is None else compares(*of)
     if op.name in _CASTS:
         return of[0].astype(_type_of(op.result.type))
     computes = _COMPUTED.get(op.name)
@@ -162,6 +163,9 @@ def _inside(table: _Known, places: Sequence[_Known]) -> bool:
 
 
 def _constant(op: ir.Operation, rank: int) -> _Known | None:
+    kind = op.result.type
+    if isinstance(kind, ir.ShapedType) and not is_real(kind):
+        return None
     value = op.attributes["value"]
     if isinstance(value, ir.IntegerAttr | ir.FloatAttr):
         return np.full([1] * rank, value.value, _type_of(op.result.type))

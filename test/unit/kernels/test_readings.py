@@ -186,3 +186,39 @@ def test_a_spec_rewrites_the_program(name: str, tmp_path) -> None:
     assert (commands_in(text), commands_in(text, flags)) == SAVED[name]
     given = given_to(text)
     np.testing.assert_array_equal(results(text, given, flags), results(text, given))
+
+
+COMPARED = """
+util.func public @main(%x: tensor<8xELEMENT>) -> tensor<SIZExELEMENT> {
+  %c = arith.constant 3 : index
+  %k = arith.constant dense<CONSTANT> : tensor<8xELEMENT>
+  %z = tensor.empty() : tensor<SIZExELEMENT>
+  %a = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      outs(%z : tensor<SIZExELEMENT>) {
+    ^bb0(%q: ELEMENT):
+      %i = linalg.index 0 : index
+      %t = arith.cmpi PREDICATE, %i, %c : index
+      %s = arith.select %t, %i, %c : index
+      %v = tensor.extract %k[%s] : tensor<8xELEMENT>
+      linalg.yield %v : ELEMENT
+  } -> tensor<SIZExELEMENT>
+  util.return %a : tensor<SIZExELEMENT>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("predicate", "size", "element", "constant", "count"),
+    [
+        ("slt", 4, "f32", "1.0", 1),
+        ("ult", 4, "f32", "1.0", 0),  # is not evaluated
+        ("slt", 0, "f32", "1.0", 0),
+        ("slt", 4, "complex<f32>", "(1.0, 2.0)", 1),
+    ],
+)
+def test_odd_bodies_take_nothing_from_others(predicate, size, element, constant, count) -> None:
+    words = {"PREDICATE": predicate, "SIZE": str(size), "ELEMENT": element, "CONSTANT": constant}
+    text = COMPARED
+    for word, value in words.items():
+        text = text.replace(word, value)
+    with new_context(), ir.Location.unknown():
+        assert len(find_readings(ir.Module.parse(text))) == count
