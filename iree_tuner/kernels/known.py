@@ -16,13 +16,13 @@ from iree.compiler.passmanager import PassManager
 
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.fused_op import FusedOps
-from iree_tuner.kernels.moves import CONSTANT, EMPTY, graph_of, is_elementwise, is_pure, is_source
+from iree_tuner.kernels.moves import CONSTANT, EMPTY, EXTRACT, graph_of, is_elementwise, is_pure, is_source
 from iree_tuner.kernels.site import Site, copy_ops
 from iree_tuner.kernels.spec import put_into
 from iree_tuner.kernels.split_sums import blocks_of, gathered, site_of_ops
 from iree_tuner.ops.structure import shape_of
 
-_EXTRACT, _FILL = "tensor.extract", "linalg.fill"
+_FILL = "linalg.fill"
 _MOST_OPS = 32
 _FOLDING = "builtin.module(canonicalize)"
 
@@ -32,7 +32,7 @@ def fold_known(module: ir.Module) -> tuple[Site, ...]:
 
     The program is in the phase of preprocessing (after `abi`).
     """
-    reads = (op for block in blocks_of(module) for op in block.ops if op.name == _EXTRACT)
+    reads = (op for block in blocks_of(module) for op in block.ops if op.name == EXTRACT)
     found = tuple(dict.fromkeys(site for site in map(_site_of, reads) if site is not None))
     if found:
         put_into(module, [(site, FusedOps().make(site.problem)) for site in found])
@@ -55,7 +55,7 @@ def _site_of(read: ir.Operation) -> Site | None:
 
 def _makes_scalar(op: ir.Operation) -> bool:
     """Whether an op computes scalars, or a tensor without dimensions."""
-    return op.name == _EXTRACT or is_pure(op) or (is_elementwise(op) and not shape_of(op.result.type))
+    return op.name == EXTRACT or is_pure(op) or (is_elementwise(op) and not shape_of(op.result.type))
 
 
 def _folded(ops: Sequence[ir.Operation]) -> ir.Attribute | None:
@@ -86,12 +86,12 @@ def _adds_scalar(op: ir.Operation, scalars: dict[ir.Value, ir.Value]) -> bool:
         splat = value.get_splat_value() if isinstance(value, ir.DenseElementsAttr) else value
         scalars[op.result] = arith.constant(element, splat)
         return True
-    if op.name in (_EXTRACT, _FILL) and op.operands[0] in scalars:
+    if op.name in (EXTRACT, _FILL) and op.operands[0] in scalars:
         scalars[op.result] = scalars[op.operands[0]]
         return True
     if is_pure(op):
         return _adds_copy(op, scalars)
-    if op.name in (_EXTRACT, _FILL):  # of nothing
+    if op.name in (EXTRACT, _FILL):  # of nothing
         return False
     body = op.regions[0].blocks[0]
     given = zip(body.arguments, op.operands, strict=True)

@@ -17,11 +17,11 @@ from iree.compiler.dialects import arith, func, tensor
 from iree_tuner.compiler.context import walk
 from iree_tuner.compiler.linalg import IndexOp, collapse, elementwise, expand
 from iree_tuner.kernels.epilogue import producer
-from iree_tuner.kernels.moves import INSERT, SLICE, is_pure, is_static, numbers
+from iree_tuner.kernels.moves import EXTRACT, INSERT, SLICE, is_pure, is_static, numbers
 from iree_tuner.kernels.site import Site, copy_ops
 from iree_tuner.kernels.split_sums import OpsOfBlock, site_of_ops
 
-_EXTRACT, _GENERIC = "tensor.extract", "linalg.generic"
+_GENERIC = "linalg.generic"
 _SCATTER, _YIELD = "iree_linalg_ext.scatter", "iree_linalg_ext.yield"
 _MOST_OPS = 64
 
@@ -72,7 +72,7 @@ def _of_scalars(user: ir.Operation, block: OpsOfBlock) -> Site | None:
 
 def _read_by(ops: Sequence[ir.Operation]) -> list[ir.Value]:
     """The tensors that elements are read of."""
-    return [each.operands[0] for each in ops if each.name == _EXTRACT]
+    return [each.operands[0] for each in ops if each.name == EXTRACT]
 
 
 def _scalars(values: Sequence[ir.Value], block: OpsOfBlock) -> list[ir.Operation]:
@@ -82,12 +82,12 @@ def _scalars(values: Sequence[ir.Value], block: OpsOfBlock) -> list[ir.Operation
         op = producer(waiting.pop())
         if op in found:
             continue
-        known = op is not None and op in block.place and (op.name == _EXTRACT or is_pure(op))
-        if op is None or not known or len(found) == _MOST_OPS or (op.name == _EXTRACT and not is_static(op)):
+        known = op is not None and op in block.place and (op.name == EXTRACT or is_pure(op))
+        if op is None or not known or len(found) == _MOST_OPS or (op.name == EXTRACT and not is_static(op)):
             return []
         found.add(op)
-        waiting += [*op.operands][1 if op.name == _EXTRACT else 0 :]
-    read = any(each.name == _EXTRACT for each in found)
+        waiting += [*op.operands][1 if op.name == EXTRACT else 0 :]
+    read = any(each.name == EXTRACT for each in found)
     return sorted(found, key=block.place.__getitem__) if read else []
 
 
