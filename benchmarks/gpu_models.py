@@ -46,7 +46,7 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from roofs import roofs_of
+from roofs import launches_of, roofs_of
 from torch_on_gpu import SAMPLE_S, Contender, error_of, on_torch
 
 from examples.models import (
@@ -95,8 +95,6 @@ TUNED, WITHOUT = "tuned", "tuned without kernels"
 PROVIDED = ", memory provided"
 SOON_S = 60.0
 """A process that fails so early has lost little: it is begun once more."""
-TRACED = 5
-"""Calls of the tuned program whose launches are looked at."""
 TUNING_PART = 0.6
 COMPARING_S = 35.0
 """Of the end of a model's time, in which programs are timed and no way of PyTorch is compiled any more."""
@@ -243,23 +241,11 @@ def save(result: TuningResult, folder: Path, name: str) -> None:
 def traced(vmfb: bytes, run: ProgramRun, device: str, folder: Path) -> list[list[Any]]:
     """What a program launches on the device: name, times per call and microseconds of all of them.
 
-    The device's own trace of this process (CUPTI), through PyTorch; empty where there is none.
+    Empty where the device has no trace.
     """
-    try:
-        from torch.profiler import ProfilerActivity, profile
-    except ImportError:
-        return []
     path = folder / "traced.vmfb"
     path.write_bytes(vmfb)
-    loaded = LoadedProgram(str(path), device, run)
-    loaded.batch(2)
-    with profile(activities=[ProfilerActivity.CUDA]) as trace:
-        loaded.batch(TRACED)
-    found = [
-        [each.key, each.count / TRACED, round(each.self_device_time_total / TRACED, 1)]
-        for each in trace.key_averages()
-    ]
-    return sorted(found, key=lambda row: -row[2])
+    return launches_of(LoadedProgram(str(path), device, run).batch)
 
 
 def run_of(program: Program, model: Model, weights: Path, folder: Path) -> ProgramRun:

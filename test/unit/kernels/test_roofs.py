@@ -58,9 +58,11 @@ def test_launches_say_why() -> None:
     assert "last round of 2" in roofs.reason({**row, "workgroups": 140}, 0.5)
     assert roofs.reason({**row, "workgroups": 1000}, 0.5) == "not known"
     assert roofs.reason({**row, "workgroups": 64}, 0.75) == ""
+    assert roofs.reason({**row, "workgroups": 64, "library_us": 25.0}, 0.5) == "PyTorch's own reaches 0.40"
+    assert roofs.reason({**row, "workgroups": 64, "library_us": 15.0}, 0.5).startswith("64 workgroups")
     assert "the beginning" in roofs.reason({**row, "us": 3.0, "workgroups": 1000}, 0.5)
     lines = roofs.table([("model", {**row, "workgroups": 64})]).splitlines()
-    assert lines[-1].startswith("| plain | `p` | model | 20.0 | arithmetic | 0.50 | 64 workgroups")
+    assert lines[-1].startswith("| plain | `p` | model | 20.0 |  | arithmetic | 0.50 | 64 workgroups")
 
 
 def test_the_page_has_the_newest_rows() -> None:
