@@ -17,7 +17,6 @@ from iree_tuner.kernels.epilogue import next_steps, producer
 from iree_tuner.kernels.moved import (
     RESHAPES,
     Atoms,
-    build_dispatch,
     reshaped,
     retyped,
     zeros,
@@ -129,25 +128,21 @@ def build_gated(
     found: Gated, root: ir.Operation, workload: Workload, epilogue: Sequence[str],
     arguments: Sequence[ir.Value], finish: Callable[[dict[ir.Value, ir.Value]], ir.Value],
 ) -> ir.Value:  # fmt: skip
-    """Build a gated product as one dispatch of its inputs, at the current insertion point.
+    """Build a gated product of its inputs, with one op for the sums, at the current insertion point.
 
     `epilogue` are the steps of both halves; `finish` builds the ops after these, from values of the halves.
     """
     left, right, *biases = arguments
     element = ir.RankedTensorType(found.halves[0].type).element_type
-
-    def compute() -> ir.Value:
-        sums = _sums(found, root, workload, left, right)
-        made: dict[ir.Value, ir.Value] = {}
-        for number, (half, end) in enumerate(zip(sums, found.halves, strict=True)):
-            value = half
-            for step in epilogue:
-                narrow = step == "truncf"
-                value = retyped(value, element) if narrow else _with_bias(value, biases[0], number)
-            made[end] = reshaped(value, ir.RankedTensorType(end.type).shape)
-        return finish(made)
-
-    return build_dispatch(found.after[-1].result.type, compute)
+    sums = _sums(found, root, workload, left, right)
+    made: dict[ir.Value, ir.Value] = {}
+    for number, (half, end) in enumerate(zip(sums, found.halves, strict=True)):
+        value = half
+        for step in epilogue:
+            narrow = step == "truncf"
+            value = retyped(value, element) if narrow else _with_bias(value, biases[0], number)
+        made[end] = reshaped(value, ir.RankedTensorType(end.type).shape)
+    return finish(made)
 
 
 def _sums(

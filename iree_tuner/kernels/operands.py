@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from iree.compiler import ir
 
-from iree_tuner.kernels.fused_op import FusedPlan, build, plan_of
-from iree_tuner.kernels.moved import NotIndexableError
+from iree_tuner.compiler.context import walk
+from iree_tuner.kernels.epilogue import producer
+from iree_tuner.kernels.fused_op import Computed, Element, FusedPlan, Read, Select, Test, build, plan_of
+from iree_tuner.kernels.moved import Clamped, LoopSum, NotIndexableError, SplitLoop
 from iree_tuner.kernels.moves import (
+    CONCAT,
     HOISTED,
     graph_of,
     is_elementwise,
@@ -55,6 +58,74 @@ class ComputedOperand:
             return arguments[0]
         return build(self.plan, dict(zip(self.inputs, arguments, strict=True)), self.value.type)
 
+    def resized(self, dimension: int, size: int) -> tuple[FusedPlan, dict[ir.Value, int]]:
+        """The plan for another size of a dimension, and the inputs' dimensions that have this size as well.
+
+        Raises NotIndexableError unless each element depends only on its own place along the dimension.
+        """
+        if len(self.plan.sizes[dimension]) != 1:
+            raise NotIndexableError("the dimension has several loops")
+        sizes = (*self.plan.sizes[:dimension], (size,), *self.plan.sizes[dimension + 1 :])
+        change = _Resized(SplitLoop(dimension, 0, self.plan.sizes[dimension][0]), size)
+        return FusedPlan(sizes, change.element(self.plan.element)), change.along
+
+
+@dataclass
+class _Resized:
+    """Elements with another size of a loop; `along` are the dimensions of inputs that it indexes."""
+
+    loop: SplitLoop
+    size: int
+    along: dict[ir.Value, int] = field(default_factory=dict[ir.Value, int])
+    _made: dict[Element, Element] = field(default_factory=dict[Element, Element])
+
+    def element(self, element: Element) -> Element:
+        if element not in self._made:
+            self._made[element] = self._changed(element)
+        return self._made[element]
+
+    def _changed(self, element: Element) -> Element:
+        match element:
+            case Read(value, index):
+                self._look(value, index)
+                return Read(value, tuple(map(self._sum, index)))
+            case Computed(op, operands, loops):
+                if any(each.name == "linalg.index" for each in walk(op)) and any(map(self._is_in, loops)):
+                    raise NotIndexableError("an element depends on its index")
+                own = {number: self.element(each) for number, each in operands.items()}
+                return Computed(op, own, tuple(map(self._sum, loops)))
+            case Select(loop, elements) if loop != self.loop:
+                return Select(loop, tuple(map(self.element, elements)))
+            case Test(ranges, inside, outside) if not any(self._is_in(each) for each, _, _ in ranges):
+                return Test(ranges, self.element(inside), self.element(outside))
+            case _:
+                raise NotIndexableError("an element depends on its place in the dimension")
+
+    def _look(self, value: ir.Value, index: Sequence[LoopSum]) -> None:
+        places = [at for at, each in enumerate(index) if self._is_in(each)]
+        whole = [at for at in places if index[at] == LoopSum(0, ((self.loop, 1),))]
+        shape = ir.RankedTensorType(value.type).shape if places else ()
+        if (
+            len(places) > 1
+            or whole != places
+            or any(shape[at] != self.loop.size for at in places)
+            or self.along.get(value, places[0] if places else -1) != (places[0] if places else -1)
+        ):
+            raise NotIndexableError("an input has the dimension in another form")
+        if places:
+            self.along[value] = places[0]
+
+    def _is_in(self, index: LoopSum) -> bool:
+        inner = (each.index if isinstance(each, Clamped) else None for each, _ in index.terms)
+        return any(each == self.loop for each, _ in index.terms) or any(
+            each is not None and self._is_in(each) for each in inner
+        )
+
+    def _sum(self, index: LoopSum) -> LoopSum:
+        new = SplitLoop(self.loop.dimension, 0, self.size)
+        terms = tuple((new if each == self.loop else each, factor) for each, factor in index.terms)
+        return LoopSum(index.constant, terms)
+
 
 def computed_operands(root: ir.Operation) -> tuple[ComputedOperand | None, ComputedOperand | None]:
     """How both operands of a product are computed, see `computed_operand`."""
@@ -65,15 +136,18 @@ def computed_operands(root: ir.Operation) -> tuple[ComputedOperand | None, Compu
     return computed_operand(root, 0, factor), computed_operand(root, 1, factor)
 
 
-def computed_operand(root: ir.Operation, at: int, factor: ir.FloatType) -> ComputedOperand | None:
+def computed_operand(
+    root: ir.Operation, at: int, factor: ir.FloatType, value: ir.Value | None = None
+) -> ComputedOperand | None:  # fmt: skip
     """How an operand of a product is computed; None unless that takes arrays of fewer bits.
 
-    `factor` is the type of the elements that are multiplied. A product may widen integers itself.
+    `factor` is the type of the elements that are multiplied. A product may widen integers itself. `value` is
+    the operand by default; or one that the operand is a reshape or a transpose of.
     """
-    value = root.operands[at]
+    value = root.operands[at] if value is None else value
     kind = ir.RankedTensorType(value.type)
     ops, inputs = graph_of(value, partial(_is_followed, most=math.prod(kind.shape)), _MOST_OPS)
-    widens = _widens(root, at)
+    widens = widened_by(root, at)
     computes = any(is_elementwise(each) and not is_move(each) and not is_source(each) for each in ops)
     most = math.prod(kind.shape) * factor.width
     if not (widens or computes) or len(inputs) > _MOST_ARRAYS or sum(map(_bits, inputs)) >= most:
@@ -88,7 +162,7 @@ def computed_operand(root: ir.Operation, at: int, factor: ir.FloatType) -> Compu
     return None if nest is None else ComputedOperand(value, inputs, ops, plan, nest)
 
 
-def _widens(root: ir.Operation, at: int) -> str:
+def widened_by(root: ir.Operation, at: int) -> str:
     """The op by which a product widens the integers of an operand that its factors can hold; or empty."""
     kind = ir.RankedTensorType(root.operands[at].type).element_type
     if not isinstance(kind, ir.IntegerType) or kind.width > _EXACT:
@@ -98,7 +172,11 @@ def _widens(root: ir.Operation, at: int) -> str:
 
 
 def _is_followed(op: ir.Operation, most: int) -> bool:
+    """Whether an op is part of the computation; constants that are joined are one constant (`joint`)."""
     if op.name in HOISTED or not is_followed(op):
+        return False
+    made = [producer(each) for each in op.operands] if op.name == CONCAT else []
+    if made and all(each is not None and each.name in HOISTED for each in made):
         return False
     return math.prod(ir.RankedTensorType(op.result.type).shape) <= most
 

@@ -222,6 +222,8 @@ class _Nest:
         """A scalar op of a body, whose values have these terms."""
         if step.name == "linalg.index":
             return self._place(at[ir.IntegerAttr(step.attributes["dim"]).value])
+        if step.name == ARITH_CONSTANT:
+            return self._constant(step.result)
         if step.name == _POWER:
             return self._power(known[step.operands[0]], step)
         decided = _decided(step.operands[0]) if step.name == _SELECT else None

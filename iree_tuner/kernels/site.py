@@ -219,10 +219,10 @@ def _sites_of(root: ir.Operation, taken: set[ir.Operation]) -> _Own:
         None if is_convolution(workload) else find_gated(root, workload, ops[ops.index(root) + 1 :], factor)
     )
     whole = gated is not None and {*epilogue} <= BEFORE and len(inputs) < 4
-    more = [_gated_site(sites[-1][0], gated, root, inputs, ops)] if gated is not None and whole else []
+    more = _gated_sites(sites[-1][0], gated, root, inputs, ops) if gated is not None and whole else []
     moved = [] if bias else _moved_sites(root, branches, start, taken)
     computed = [] if bias else _computed_sites(root, branches, start, taken)
-    return [*(pair for each in branches for pair in each.sites), *moved, *more, *computed]
+    return [*(pair for each in branches for pair in each.sites), *moved, *computed, *more]
 
 
 @dataclass(frozen=True)
@@ -290,21 +290,30 @@ def _after(root: ir.Operation, ops: Sequence[ir.Operation]) -> list[ir.Operation
     return found
 
 
-def _gated_site(
+def _gated_sites(
     site: Site, gated: Gated, root: ir.Operation, inputs: Sequence[ir.Value], ops: Sequence[ir.Operation]
-) -> tuple[Site, ir.Operation]:
-    """The site of a product whose halves are multiplied, and its last op."""
+) -> _Own:
+    """The sites of a product whose halves are multiplied, also with operands that are computed."""
     before, last = site.problem, gated.after[-1]
     epilogue = (*before.epilogue, *gated.steps)
     problem = replace(before, result=array_of(last.result), epilogue=epilogue, halves=gated.loop)
 
-    def build(function: func.FuncOp) -> ir.Value:
-        arguments, finish = list(function.arguments), partial(copy_ops, gated.after)
-        return build_gated(gated, root, before.workload, before.epilogue, arguments, finish)
+    def build(operands: Sequence[ir.Value], more: Sequence[ir.Value]) -> ir.Value:
+        finish = partial(copy_ops, gated.after)
+        return build_gated(gated, root, before.workload, before.epilogue, [*operands, *more], finish)
+
+    def alone(function: func.FuncOp) -> ir.Value:
+        arguments = list(function.arguments)
+        return build_dispatch(last.result.type, lambda: build(arguments[:2], arguments[2:]))
 
     every = list(dict.fromkeys((*ops, *gated.ops)))
-    alone = program_of(inputs, last.result.type, build)
-    return replace(site, problem=problem, case=case_of(inputs, every), one_op=alone), last
+    text = program_of(inputs, last.result.type, alone)
+    found = [(replace(site, problem=problem, case=case_of(inputs, every), one_op=text), last)]
+    computes = _Computes(computed_operands(root), root.operands[:2], inputs[2:])
+    if any(computes.computed) and computes.distinct:
+        every = list(dict.fromkeys((*computes.ops, *every)))
+        found.append((computes.site(replace(site, problem=problem), every, build), last))
+    return found
 
 
 def _moved_sites(
@@ -376,7 +385,7 @@ def _computed_sites(
     Moves of the other operand and of the result are included. For the arguments see `_moved_sites`.
     """
     computed = computed_operands(root)
-    chain = [op for each in computed if each is not None for op in each.ops]
+    chain = _Computes(computed, (), ()).ops
     found = _Own()
     every_site = (each for branch in branches for each in branch.each())
     for site, own, extras in every_site if any(computed) else ():
@@ -415,6 +424,11 @@ class _Computes:
         """The inputs of each operand."""
         pairs = zip(self.computed, self.read, strict=True)
         return [(value,) if each is None else each.inputs for each, value in pairs]
+
+    @property
+    def ops(self) -> list[ir.Operation]:
+        """The ops that compute operands."""
+        return [op for each in self.computed if each is not None for op in each.ops]
 
     @property
     def inputs(self) -> list[ir.Value]:

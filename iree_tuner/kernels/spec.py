@@ -94,16 +94,18 @@ def build_kernel_spec(
             module, target if target.context == context else attribute_from(str(target), context)
         )
         known = spec.before(placements)
-        first, then, last, parts = list[_Pair](), list[_Pair](), list[_Pair](), list[_Pair]()
+        then, last, parts = list[_Pair](), list[_Pair](), list[_Pair]()
         kinds: dict[str, list[_Pair]] = {}
         rounds: dict[tuple[bool, bool, int], list[_Pair]] = {}
         rows: dict[int, list[_Pair]] = {}  # norms, by their number of terms
         for placement in placements:
             if placement.code.kind == "ops":  # kernels and chains see the program with joint products
                 joint = placement.code.entry == JointProducts.name
-                (first if joint else last).append(spec.add_ops(placement))
+                pair = spec.add_ops(placement, joint=joint)
                 if joint:
-                    kinds.setdefault(spec.kind_of(placement.site), []).append(first[-1])
+                    kinds.setdefault(spec.kind_of(placement.site), []).append(pair)
+                else:
+                    last.append(pair)
                 continue
             if (nest := placement.site.problem.nest) is not None and nest.row is not None:
                 rows.setdefault(len(nest.terms), []).extend(spec.add(placement))
@@ -130,7 +132,8 @@ def build_kernel_spec(
             readings = dict.fromkeys(case for each in placements for case in each.site.readings)
             read = [spec.add_reading(case) for case in readings]
             scalars = [pair for pair in spec.scalars.values() if pair not in known[0]]
-            _build_main([first, *known, scalars, *larger_first, then, last, parts], read, padded=padded)
+            rounds_of_all = [[*spec.early.values()], first, *known, scalars, *larger_first, then, last, parts]
+            _build_main(rounds_of_all, read, padded=padded)
         try:
             module.operation.verify()
         except ir.MLIRError as error:
@@ -169,6 +172,8 @@ class _KernelSpec:
         names: names that are taken.
         declared: globals of the program that the spec declares.
         scalars: matchers and actions that move constants into bodies, by kind of scalar op.
+        early: the same for joint products, before they are made. Merging them undoes it. Their functions are
+            then in the program: in a second round, the same ones would match in themselves, without an end.
         kinds: a matcher of sites that differ only in the constants that they load, by its text.
     """
 
@@ -177,6 +182,7 @@ class _KernelSpec:
     names: set[str] = field(default_factory=set[str])
     declared: set[str] = field(default_factory=set[str])
     scalars: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    early: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     kinds: dict[str, str] = field(default_factory=dict[str, str])
 
     def kind_of(self, site: Site) -> str:
@@ -223,7 +229,7 @@ class _KernelSpec:
                 _build_replacement(f"replace_{use}", (name, f"call_{use}"), several=two)
         return [(f"match_{use}", f"replace_{use}") for use, _, _ in uses]
 
-    def add_ops(self, placement: Placement) -> _Pair:
+    def add_ops(self, placement: Placement, *, joint: bool = False) -> _Pair:
         name = _unique(f"{EXECUTABLE}{placement.site.problem.name}", self.names)
         program, _ = _function_in(placement.code.data)
         with ir.InsertionPoint(self.module.body):
@@ -233,7 +239,7 @@ class _KernelSpec:
                     self.declared.add(ir.StringAttr(name_of).value)
                     declare(symbol)
             _build_ops(f"call_{name}", placement.code.data)
-            self._add_matcher(name, placement.site)
+            self._add_matcher(name, placement.site, scalars=self.early if joint else self.scalars)
             _build_replacement(f"replace_{name}", (f"call_{name}",))
         return f"match_{name}", f"replace_{name}"
 
@@ -250,10 +256,14 @@ class _KernelSpec:
             _build_replacement(f"replace_{name}", (f"call_{name}",), around=True)
         return f"match_{name}", f"replace_{name}"
 
-    def _add_matcher(self, use: str, site: Site, constant: int | None = None) -> None:
+    def _add_matcher(
+        self, use: str, site: Site, constant: int | None = None, *,
+        scalars: dict[str, tuple[str, str]] | None = None,
+    ) -> None:  # fmt: skip
+        known = self.scalars if scalars is None else scalars
         for scalar in _build_matcher(f"match_{use}", site.case, constant):
-            if scalar.key not in self.scalars:
-                self.scalars[scalar.key] = self._add_scalar(scalar)
+            if scalar.key not in known:
+                known[scalar.key] = self._add_scalar(scalar)
 
     def _add_scalar(self, scalar: Scalar) -> tuple[str, str]:
         name = _unique(f"local_{scalar.op.name}", self.names)
@@ -484,7 +494,8 @@ def _create(
 def _build_main(rounds: Sequence[Sequence[_Pair]], readings: Sequence[_Pair], *, padded: bool) -> None:
     """Build the entry: rounds of matchers, each on the result of the previous one.
 
-    `readings` come first, and `padded` makes it rewrite paddings into the form that matchers expect.
+    The second round is of joint products. `readings` come first, and `padded` makes it rewrite paddings into
+    the form that matchers expect.
     """
     handle = transform.AnyOpType.get()
     sequence = transform.NamedSequenceOp(MAIN, [handle], [], arg_attrs=[{}])
@@ -499,7 +510,7 @@ def _build_main(rounds: Sequence[Sequence[_Pair]], readings: Sequence[_Pair], *,
                 transform.YieldOp([])
         for pairs in filter(None, rounds):
             _build_round(module, pairs)
-            if pairs is rounds[0]:  # merges joint products; after later rounds, it would undo local constants
+            if pairs is rounds[1]:  # merges joint products; after later rounds, it would undo local constants
                 transform.ApplyCommonSubexpressionEliminationOp(module)
         transform.YieldOp([])
 

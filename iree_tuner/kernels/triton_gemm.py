@@ -160,7 +160,7 @@ def _seen(shape: ProductShape, knobs: Knobs) -> ProductShape:
 
 def variants(shape: ProductShape, limits: Limits) -> Iterator[Knobs]:
     """All legal variants, in any order."""
-    if shape.m == 1 and not (shape.gated and shape.computed):
+    if shape.m == 1:
         yield from _one_row(shape, limits)
     if RIGHT in shape.computed and LEFT not in shape.computed and not shape.gated:
         turned = variants(shape.turned, limits) if shape.m >= _LEAST else ()
@@ -240,9 +240,9 @@ def _one_row(shape: ProductShape, limits: Limits) -> Iterator[Knobs]:
         for warps, stages in product((1, 2, 4, 8), (1, 2, 3, 4)):
             held = bn * bk / (warps * 32)
             tile = {"bn": bn, "bk": bk, "warps": warps, "stages": stages, "persistent": 0}
-            most = 32
-            if stages == 1 and packed is not None and packed.fits(bn, bk):
-                tile |= {"words": packed.sharing(bn, bk, 32 * warps)}
+            most, wide = 32, bn // 2 if shape.gated else bn
+            if stages == 1 and packed is not None and packed.fits(wide, bk):
+                tile |= {"words": packed.sharing(wide, bk, 32 * warps)}
                 most = MOST_HELD
             if 8 <= held <= most and bn * bk * each * stages <= SHARED_BYTES // 2:
                 yield from (
@@ -473,7 +473,7 @@ def source_of(problem: Problem, shape: ProductShape, knobs: Knobs) -> tuple[Any,
     constants["FINISH"] = triton_finish.function_of(nest, (shape.m, shape.n), full, _MOST_ARRAYS)
     constants |= {"ROWS": shape.m, "BM": knobs["bm"], "GROUP": _GROUP} if "bm" in knobs else {}
     if not knobs["persistent"]:
-        sides = (LEFT, shape.m, knobs.get("bm", 1)), (RIGHT, shape.n, knobs["bn"])
+        sides = (LEFT, shape.m, knobs.get("bm", 1)), (RIGHT, shape.n, _width_of(shape, knobs))
         constants["COMPUTED"] = tuple(
             function_of_tile(*_tile_of(shape, array, (size, block), knobs))
             if array in shape.computed
@@ -494,16 +494,22 @@ def source_of(problem: Problem, shape: ProductShape, knobs: Knobs) -> tuple[Any,
     }  # fmt: skip
 
 
+def _width_of(shape: ProductShape, knobs: Knobs) -> int:
+    """The columns of a tile that follow each other: of a gated product, those of a half."""
+    return knobs["bn"] // 2 if shape.gated else knobs["bn"]
+
+
 def _of_one_row(problem: Problem, shape: ProductShape, knobs: Knobs) -> dict[str, object]:
     """The constants that only products of one row have."""
     in_parts: tuple[object, object] = (None, None)
-    words, block, tile = None, 0, (knobs["bn"], knobs["bk"])
+    wide = _width_of(shape, knobs)
+    words, block, tile = None, 0, (wide, knobs["bk"])
     packed = packed_product(shape) if knobs.get("words") else None
     if packed is not None:
         left = operand_types(problem)[shape.exchanged]
         words, block = functions_of_words(packed, *tile, 32 * knobs["warps"], knobs["words"], left)
     elif RIGHT in shape.computed and knobs["stages"] == 1:
-        in_parts = functions_of_tile(*_tile_of(shape, RIGHT, (shape.n, knobs["bn"]), knobs))
+        in_parts = functions_of_tile(*_tile_of(shape, RIGHT, (shape.n, wide), knobs))
     return {
         "SPLIT": knobs["split"], "STAGES": knobs["stages"], "IN_PARTS": in_parts, "WORDS": words,
         "BLOCK": block,

@@ -497,6 +497,25 @@ def _of_row(
 
 
 @triton.jit
+def _sums_of_row(
+    arrays, batch, first, part, columns, depth, LOOPS: tl.constexpr, LEFT: tl.constexpr, RIGHT: tl.constexpr,
+    SOURCES: tl.constexpr, COMPUTED: tl.constexpr, IN_PARTS: tl.constexpr, WORDS: tl.constexpr, BLOCK:
+    tl.constexpr, DEPTH: tl.constexpr, STAGES: tl.constexpr, SPLIT: tl.constexpr, FULL: tl.constexpr, BN:
+    tl.constexpr, BK: tl.constexpr,
+):  # fmt: skip
+    """The sums of columns from `first` on, for a part of the depth."""
+    own, others = (batch, 0) + arrays, (batch, first) + arrays
+    if WORDS is not None:
+        sums = _of_words(others, part, BN, DEPTH, SPLIT, BLOCK, WORDS)
+    else:
+        sums = _of_row(
+            arrays, own, others, batch, part, columns, depth, LOOPS, LEFT, RIGHT, SOURCES, COMPUTED,
+            IN_PARTS, DEPTH, STAGES, SPLIT, FULL, BN, BK,
+        )  # fmt: skip
+    return sums
+
+
+@triton.jit
 def one_row(
     x0, x1, x2, x3, x4, x5, x6, x7, c, partial, LOOPS: tl.constexpr, LEFT: tl.constexpr,
     RIGHT: tl.constexpr, RESULT: tl.constexpr, SOURCES: tl.constexpr, COMPUTED: tl.constexpr, STEPS:
@@ -510,6 +529,7 @@ def one_row(
     Loads of several `STAGES` are under way in shared memory; with one stage, those of four steps in
     registers. `IN_PARTS` are the functions that load and compute the right operand, if it is no array.
     `WORDS` are those that add the product, if weights are taken from words: `BLOCK` places of the depth.
+    Both halves of a gated product's computed operand are added one after the other.
     """
     arrays = (x0, x1, x2, x3, x4, x5, x6, x7)
     across: tl.constexpr = (COLUMNS + BN - 1) // BN
@@ -517,24 +537,28 @@ def one_row(
     gated: tl.constexpr = len(GATE) > 0
     wide: tl.constexpr = BN // 2 if gated else BN
     half: tl.constexpr = COLUMNS // 2
+    apart: tl.constexpr = gated and COMPUTED[1] is not None
+    together: tl.constexpr = wide if apart else BN
     number, part = tl.program_id(0) // SPLIT, tl.program_id(0) % SPLIT
     batch, column = number // across, number % across
-    columns, depth = column * wide + tl.arange(0, BN), tl.arange(0, BK)
-    if gated:
+    columns, depth = column * wide + tl.arange(0, together), tl.arange(0, BK)
+    if gated and not apart:
         columns = column * wide + tl.arange(0, BN) % wide + tl.arange(0, BN) // wide * half
-    own, others = (batch, 0) + arrays, (batch, column * wide) + arrays
-    if WORDS is not None:
-        sums = _of_words(others, part, BN, DEPTH, SPLIT, BLOCK, WORDS)
-    else:
-        sums = _of_row(
-            arrays, own, others, batch, part, columns, depth, LOOPS, LEFT, RIGHT, SOURCES, COMPUTED,
-            IN_PARTS, DEPTH, STAGES, SPLIT, full, BN, BK,
+    sums = _sums_of_row(
+        arrays, batch, column * wide, part, columns, depth, LOOPS, LEFT, RIGHT, SOURCES, COMPUTED, IN_PARTS,
+        WORDS, BLOCK, DEPTH, STAGES, SPLIT, full, together, BK,
+    )  # fmt: skip
+    other = sums
+    if apart:
+        other = _sums_of_row(
+            arrays, batch, column * wide + half, part, columns + half, depth, LOOPS, LEFT, RIGHT, SOURCES,
+            COMPUTED, IN_PARTS, WORDS, BLOCK, DEPTH, STAGES, SPLIT, full, together, BK,
         )  # fmt: skip
     if SPLIT > 1:
         sums = row_added_up(sums, partial + number * SPLIT * BN, part, BN, SPLIT)
+        other = sums
         columns = column * wide + part * (BN // SPLIT) + tl.arange(0, BN // SPLIT)
-    other = sums
-    if gated:
+    if gated and not apart:
         sums, other = tl.split(tl.trans(tl.reshape(sums, (2, wide))))
         columns = column * wide + tl.arange(0, wide)
     done, place = _results(

@@ -106,7 +106,7 @@ def steps_at_once(bn: int, bk: int, threads: int) -> int:
 def packed_product(shape: ProductShape) -> PackedProduct | None:
     """The product of one row by weights that are taken from words; None if it is none."""
     nest = shape.computed.get(RIGHT)
-    if nest is None or LEFT in shape.computed or shape.m != 1 or shape.gated:
+    if nest is None or LEFT in shape.computed or shape.m != 1:
         return None
     nest = in_f32(with_bytes(nest), "f32")
     loops = [(role, at) for role in ("batch", "n", "k") for at in range(len(shape.sizes[role]))]

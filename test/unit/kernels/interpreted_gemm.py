@@ -26,7 +26,7 @@ from test_moved import PROGRAMS, site_of
 from test_narrow_sums import found_in
 
 from iree_tuner.kernels import triton_source, triton_tiles
-from iree_tuner.kernels.find import find_here
+from iree_tuner.kernels.find import find_here, find_joint_here
 from iree_tuner.kernels.kernel import Array
 from iree_tuner.kernels.product_shape import product_shape
 from iree_tuner.kernels.triton_gemm import TritonGemm, engine_of, source_of, tiles_of, workgroups_of
@@ -43,6 +43,7 @@ FORMS = {
     "in_registers": {"bn": 16, "bk": 16, "warps": 4, "stages": 1, "persistent": 0, "split": 2},
     "words": {"bn": 32, "bk": 16, "warps": 1, "stages": 1, "persistent": 0, "split": 1, "words": 4},
     "deep_words": {"bn": 32, "bk": 64, "warps": 1, "stages": 1, "persistent": 0, "split": 2, "words": 1},
+    "whole_words": {"bn": 32, "bk": 64, "warps": 1, "stages": 1, "persistent": 0, "split": 1, "words": 1},
     "turned": {**PLAIN, "turned": 1},
     "persistent": ENGINE,
     "parts": {**ENGINE, "bn": 64, "parts": 2},
@@ -198,6 +199,16 @@ for name in sorted(weights_given.WEIGHTS.keys() - {"heads"}):
         for form in ("words", "deep_words"):
             found = run(problem, form, given).reshape(wanted.shape)
             assert np.abs(found - wanted).max() < 8e-3 * np.abs(wanted).max(), (name, element, form)
+for rows, turned in ((1, False), (1, True), (5, False)):
+    text = weights_given.packed_layers({"q": 128, "k": 128}, rows=rows, depth=320, turned=turned, gated=True)
+    _, rewritten = find_joint_here(text.encode(), "", parse_target("cuda:sm_90"), chains=True, norms=True)
+    (site,) = [place.sites[-1] for place in rewritten if place.sites[-1].problem.operands]
+    given = weights_given.arrays_of(site.problem)
+    given = [each if each.dtype == np.int8 else (each / 16).astype(each.dtype) for each in given]
+    (wanted,) = results(site.case, given)
+    for form in (("whole_words", "one_row") if rows == 1 else ("plain", "split"))[: most + 1]:
+        found = run(site.problem, form, given).reshape(wanted.shape)
+        assert np.abs(found - wanted).max() < 4e-3 * np.abs(wanted).max(), (site.problem.name, form)
 for site, *_ in found_in("llama", "cuda:sm_90", (TritonGemm,))[0]:
     given = [(each / 4).astype(np.float16) for each in arrays(site.problem)]
     (wanted,) = results(site.case, given)

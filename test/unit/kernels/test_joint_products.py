@@ -8,13 +8,15 @@ from functools import cache
 import numpy as np
 import pytest
 from after_abi import HOST, loaded, results, session
+from amounts import some
 from test_chains import equal
+from weights_given import byte_layers, packed_layers
 
 from iree_tuner.cli.main import run
 from iree_tuner.compiler.context import new_context
 from iree_tuner.kernels import source
 from iree_tuner.kernels.c_gemm import CGemm
-from iree_tuner.kernels.find import find_here, find_joint_here, find_places
+from iree_tuner.kernels.find import find_here, find_joint_here, find_places, target_here
 from iree_tuner.kernels.fused_op import FusedOps
 from iree_tuner.kernels.joint import JointProducts
 from iree_tuner.kernels.kernel import Code, Launch
@@ -27,7 +29,7 @@ from iree_tuner.program.source import load_program
 from iree_tuner.result import change_records
 from iree_tuner.store import Store
 from iree_tuner.store.record import ChangeRecord, record_of
-from iree_tuner.targets import target_for_device
+from iree_tuner.targets import parse_target, target_for_device
 from iree_tuner.tuning import verdict
 from iree_tuner.tuning.baseline import make_tasks
 from iree_tuner.tuning.lab import Lab
@@ -369,6 +371,63 @@ def test_those_of_pytorch_compute_the_same(element: str, widths, bias: bool, fou
         for number, width in enumerate(widths.values(), 1)
     ]
     equal(results(text, [x], flags), wanted)
+
+
+PACKED = {"q": 128, "k": 64}
+GATED = {"q": 128, "k": 128}
+OF_FEW_BITS = {
+    "a row": (packed_layers(PACKED), "vecmat_192x128_f16_f16_f32_of_i8_truncf"),
+    "rows": (packed_layers(PACKED, rows=5), "matmul_3x5x64x128_f16_f16_f32_of_i8_truncf"),
+    "turned": (packed_layers(PACKED, rows=5, turned=True), "matmul_3x5x64x128_f16_f16_f32_of_i8_truncf"),
+    "gated row": (
+        packed_layers(GATED, turned=True, gated=True),
+        "vecmat_256x128_f16_f16_f32_of_i8_truncf_halves_silu_gated",
+    ),
+    "gated rows": (
+        packed_layers(GATED, rows=5, gated=True),
+        "matmul_2x5x128x128_f16_f16_f32_of_i8_truncf_halves_silu_gated",
+    ),
+    "bytes": (byte_layers(PACKED, rows=5), "matmul_3x5x64x128_f16_f16_f32_of_i8_image_gain_truncf"),
+    "a row of bytes": (byte_layers(PACKED), "vecmat_192x128_f16_f16_f32_of_i8_factor_truncf"),
+}
+
+
+@pytest.mark.parametrize("which", some([*OF_FEW_BITS], 3))
+def test_weights_that_are_computed_are_joined_before(which: str, tmp_path) -> None:
+    """The packed constants and their scales are side by side; kernels compute the joint weights of them."""
+    text, name = OF_FEW_BITS[which]
+    target = parse_target("cuda:sm_90")
+    sites, rewritten = find_joint_here(text.encode(), "p.mlir", target, chains=True, norms=True)
+    assert len(sites) == 2
+    (site,) = [place.sites[-1] for place in rewritten if place.sites[-1].problem.operands]
+    assert site.problem.name == name
+    assert not TritonGemm().refuses(site.problem)
+    codes = [(each, JointProducts().make(each.problem, HOST, {})) for each in sites]
+    save_kernel_spec(codes, target_here(HOST), new_context(), tmp_path / "joint.mlir")
+    flags = (f"--iree-preprocessing-transform-spec-filename={tmp_path / 'joint.mlir'}",)
+    rows = 5 if "x5x" in name else 1
+    x = np.random.default_rng(0).integers(-4, 5, (rows, 128)).astype(np.float16)
+    assert "concat" in text_after(text, flags)
+    equal(results(text, [x], flags), results(text, [x]))
+
+
+def text_after(text: str, flags: tuple[str, ...]) -> str:
+    """The program after preprocessing."""
+    own = session(flags=flags)
+    with own.context:
+        module = own.parse(text)
+        own.run(module, stop="preprocessing")
+        return str(module)
+
+
+def test_weights_that_are_computed_otherwise_are_not_joined() -> None:
+    """Other zero points; on the host, which computes weights before."""
+    text = packed_layers(PACKED)
+    at = text.index("%kc8")
+    other = text[:at] + text[at:].replace("dense<8.0>", "dense<7.0>", 1)
+    assert find_joint_here(text.encode(), "p.mlir", parse_target("cuda:sm_90"))[0]
+    assert not find_joint_here(other.encode(), "p.mlir", parse_target("cuda:sm_90"))[0]
+    assert not find_joint_here(text.encode(), "p.mlir", HOST)[0]
 
 
 def test_one_row_of_large_weights_is_not_joined_on_the_host() -> None:
