@@ -92,7 +92,7 @@ class _Weights:
 
     @property
     def form(self) -> bytes:
-        """What is equal for matrices that are computed in the same way, whatever columns they have."""
+        """A text that is equal for matrices that are computed in the same way, whatever columns they have."""
         if self.computed is None:
             return self.widened.encode()
         plan, along = self.computed.resized(self.column, _WIDTH)

@@ -100,12 +100,8 @@ def build_kernel_spec(
         rows: dict[int, list[_Pair]] = {}  # norms, by their number of terms
         for placement in placements:
             if placement.code.kind == "ops":  # kernels and chains see the program with joint products
-                joint = placement.code.entry == JointProducts.name
-                pair = spec.add_ops(placement, joint=joint)
-                if joint:
-                    kinds.setdefault(spec.kind_of(placement.site), []).append(pair)
-                else:
-                    last.append(pair)
+                pair, joint = spec.add_ops(placement), placement.code.entry == JointProducts.name
+                (kinds.setdefault(spec.kind_of(placement.site), []) if joint else last).append(pair)
                 continue
             if (nest := placement.site.problem.nest) is not None and nest.row is not None:
                 rows.setdefault(len(nest.terms), []).extend(spec.add(placement))
@@ -229,7 +225,7 @@ class _KernelSpec:
                 _build_replacement(f"replace_{use}", (name, f"call_{use}"), several=two)
         return [(f"match_{use}", f"replace_{use}") for use, _, _ in uses]
 
-    def add_ops(self, placement: Placement, *, joint: bool = False) -> _Pair:
+    def add_ops(self, placement: Placement) -> _Pair:
         name = _unique(f"{EXECUTABLE}{placement.site.problem.name}", self.names)
         program, _ = _function_in(placement.code.data)
         with ir.InsertionPoint(self.module.body):
@@ -239,6 +235,7 @@ class _KernelSpec:
                     self.declared.add(ir.StringAttr(name_of).value)
                     declare(symbol)
             _build_ops(f"call_{name}", placement.code.data)
+            joint = placement.code.entry == JointProducts.name
             self._add_matcher(name, placement.site, scalars=self.early if joint else self.scalars)
             _build_replacement(f"replace_{name}", (f"call_{name}",))
         return f"match_{name}", f"replace_{name}"
