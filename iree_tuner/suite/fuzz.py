@@ -75,8 +75,8 @@ class Defect:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Equal for defects of which one is enough. The cause of wrong numbers does not show in a message."""
-        return self.kind, self.family if self.outcome in ("wrong_result", "compile_timeout") else ""
+        """Equal for defects of which one is enough."""
+        return self.kind, self.family
 
     @property
     def file(self) -> str:
