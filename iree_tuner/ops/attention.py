@@ -93,7 +93,9 @@ class AttentionLoops:
 
     @classmethod
     def of(cls, workload: Workload) -> AttentionLoops:
-        query, key, value = (set(each.dimensions) for each in workload.maps[:3])
+        query, key, value = (
+            {loop for loop in each.dimensions if loop is not None} for each in workload.maps[:3]
+        )
         return cls(tuple((query & key) - value), tuple((key & value) - query), tuple(value - key))
 
 

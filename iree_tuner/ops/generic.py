@@ -165,9 +165,7 @@ class Generic(OpFamily):
         return labels
 
     def sums(self, workload: Workload) -> Tolerance:
-        return (
-            attention_tolerance(workload) if workload.op == MASKED_ATTENTION else super().sums(workload)
-        )
+        return attention_tolerance(workload) if workload.op == MASKED_ATTENTION else super().sums(workload)
 
     def matcher(self, workload: Workload, handle: ir.Value) -> Mapping[str, ir.Value]:
         """Match the DAG from its sink, and go from there to the root op and the companions."""

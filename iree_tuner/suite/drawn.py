@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from iree_tuner.errors import UsageError
 from iree_tuner.suite.kinds.registry import KINDS, make
-from iree_tuner.suite.operation import BINARY, UNARY, Operation
+from iree_tuner.suite.operation import BINARY, UNARY, Operation, Value
 
 SIZES = "sizes"
-"""Stands for any size up to the largest, with more ones, powers of two and multiples of eight than chance has."""
+"""Stands for any size up to the largest; ones, powers of two and multiples of eight are drawn more often."""
 
 _FLOATS = ("f32", "f16", "bf16")
 _FACTORS = (*_FLOATS, "i8")
@@ -68,14 +68,19 @@ def drawn(seed: int) -> Iterator[Operation]:
     source = random.Random(seed)
     while True:
         (kind,) = source.choices(list(_WEIGHTS), list(_WEIGHTS.values()))
-        arguments = {name: _value(source, values) for name, values in _CHOICES[kind].items()}
+        arguments: dict[str, Value] = {
+            name: _value(source, values) for name, values in _CHOICES[kind].items()
+        }
         if source.random() < _PLAIN and "out" in arguments:
             arguments |= KINDS[kind].of_type(source.choice(_FACTORS))
         if arguments.get("groups") == "c":  # depthwise
             arguments["groups"] = arguments["c"]
         for filters in {"f", "k"} & arguments.keys() if "groups" in arguments else ():
             if isinstance(groups := arguments["groups"], int) and groups > 1:  # what divides is rarely drawn
-                arguments |= {"c": groups * source.choice((1, 1, 3, 4)), filters: groups * source.choice((1, 2))}
+                arguments |= {
+                    "c": groups * source.choice((1, 1, 3, 4)),
+                    filters: groups * source.choice((1, 2)),
+                }
         try:
             operation = make(KINDS[kind], arguments)
         except UsageError:  # they do not fit together
@@ -87,5 +92,5 @@ def drawn(seed: int) -> Iterator[Operation]:
 def _value(source: random.Random, values: Sequence[int | str | bool] | str) -> int | str | bool:
     if values != SIZES:
         return source.choice(values)
-    any_size = source.randint(1, _MOST)
-    return source.choice((any_size, any_size, 8 * source.randint(1, _MOST // 8), 2 ** source.randint(0, 6), 1))
+    size, eighth = source.randint(1, _MOST), source.randint(1, _MOST // 8)
+    return source.choice((size, size, 8 * eighth, 2 ** source.randint(0, 6), 1))

@@ -1,8 +1,8 @@
 """Differential testing of the compiler: programs' dispatches, with configurations, against a reference.
 
-A dispatch is compiled as the compiler chooses and with legal configurations of its space, run, and compared as
-in a tuning run. What crashes, is refused, hangs or computes something else is a defect. It is written as a
-program that has the configuration in it, and made smaller (`reduce`) by asking again about what is left of it.
+A dispatch is compiled as the compiler chooses and with legal configurations of its space, run, and compared
+as in a tuning run. What crashes, is refused, hangs or computes something else is a defect. It is written as a
+program that has the configuration in it, and made smaller (`reduce`) by testing what is left of it.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from __future__ import annotations
 import hashlib
 import random
 import shlex
-import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -22,7 +21,7 @@ from iree.compiler.dialects import func
 
 from iree_tuner.compiler.context import new_context, ops_in, walk
 from iree_tuner.compiler.session import CompileError
-from iree_tuner.compiler.worker import Timeout, WorkerError
+from iree_tuner.compiler.task import Timeout, WorkerError
 from iree_tuner.device.bench import Bench
 from iree_tuner.device.outcome import DEFAULT_WRONG, Outcome
 from iree_tuner.errors import TunerError
@@ -33,7 +32,7 @@ from iree_tuner.program.carried import COMPILATION_INFO, DECOMPOSITION_CONFIG, L
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
-from iree_tuner.reduce.reducer import CommandJudge, InWorkers, Reducer
+from iree_tuner.reduce.reducer import Answer, CommandJudge, InWorkers, Reducer
 from iree_tuner.space.configuration import Configuration, OpConfiguration
 from iree_tuner.space.verify.constraints import Constraints
 from iree_tuner.store.causes import cause_of
@@ -52,7 +51,7 @@ _WORDS = {
     "wrong_result": "computes something else",
 }  # fmt: skip
 _DISPATCH = "iree_tensor_ext.dispatch.tensor"
-_JUDGE_S = 240.0
+_UNKNOWN = "expected nan"
 
 
 @dataclass(frozen=True)
@@ -80,9 +79,9 @@ class Defect:
 
     @property
     def file(self) -> str:
-        """The name of its file, the same in each run."""
-        digest = hashlib.sha256(f"{self.kind}{self.program}".encode()).hexdigest()[:8]
-        return f"{self.outcome}-{self.operation[:80]}-{digest}.mlir"
+        """The name of its file without a suffix, the same in each run."""
+        digest = hashlib.sha256("".join(self.key).encode()).hexdigest()[:8]
+        return f"{self.outcome}-{self.operation.removesuffix('.mlir')[:80]}-{digest}"
 
 
 @dataclass(frozen=True)
@@ -126,9 +125,9 @@ class Fuzzer:
             if configuration is None and outcome not in ("ok", "wrong_result"):
                 runs = False
             if outcome in _WORDS:
-                shown = text if configuration is None else alone(dispatch, configuration)
+                shown = configuration and alone(dispatch, configuration)
                 family = workload.family if workload is not None else ""
-                found.append(Defect(name, family, configuration is None, outcome, message, shown))
+                found.append(Defect(name, family, configuration is None, outcome, message, shown or text))
         return found
 
     def _drawn(self, dispatch: Dispatch) -> Iterator[Configuration]:
@@ -150,13 +149,15 @@ def _ran(bench: Bench, built: Built, *, own: bool) -> Jobs[tuple[Outcome, str]]:
     except DeviceLostError as error:
         return "run_error", str(error)
     timed = timing.timed
-    if timed.outcome not in ("ok", "too_slow"):
+    if timed.outcome not in ("ok", "too_slow", "wrong_result"):
         return timed.outcome, timed.message
     agreement = yield from result(Agree(bench, built.vmfb))
-    if not agreement.ok:
-        return "wrong_result", agreement.message
+    if not own:  # where the compiler's own choice is wrong too, that is the defect
+        right = agreement.ok or DEFAULT_WRONG in agreement.message
+        return ("ok", "") if right else ("wrong_result", agreement.message)
     wrong = next((each for each in (timed.message, agreement.note) if DEFAULT_WRONG in each), "")
-    return ("wrong_result", wrong) if own and wrong else ("ok", "")
+    # The reference has no number where a program reads what was never written.
+    return ("wrong_result", wrong) if wrong and _UNKNOWN not in wrong else ("ok", "")
 
 
 def _carried(dispatch: Dispatch) -> Iterator[Configuration]:
@@ -175,15 +176,22 @@ def _carried(dispatch: Dispatch) -> Iterator[Configuration]:
 
 
 def alone(dispatch: Dispatch, configuration: Configuration) -> str:
-    """A dispatch with a configuration as a program: a function of what it loads, to what it stores."""
+    """A dispatch with a configuration as a program: a function of what it loads, to what it stores.
+
+    Empty for one that also uses its buffers in another way.
+    """
     assert dispatch.harness is not None, "it was compiled"
     with new_context(), ir.Location.unknown():
         module = ir.Module.parse(dispatch.harness.module)
         put_in_place(module, configuration)
         old = next(op for op in walk(module.operation) if op.name == "func.func")
-        every = ops_in(old.regions[0].blocks[0])
+        every = ops_in(old.regions[0].blocks[0])[:-1]
         loads = [op for op in every if op.name == f"{_DISPATCH}.load"]
         stores = [op for op in every if op.name == f"{_DISPATCH}.store"]
+        buffers = [op for op in every if op.name.startswith("hal.")]
+        users = [use.owner.name for op in buffers for result in op.results for use in result.uses]
+        if not all(name.startswith(f"{_DISPATCH}.") for name in users):
+            return ""
         taken, given = [op.results[0].type for op in loads], [op.operands[0].type for op in stores]
         made = ir.Module.create()
         with ir.InsertionPoint(made.body):
@@ -192,8 +200,9 @@ def alone(dispatch: Dispatch, configuration: Configuration) -> str:
             end = func.ReturnOp([op.operands[0] for op in stores])
         for load, argument in zip(loads, main.arguments, strict=True):
             load.results[0].replace_all_uses_with(argument)
-        for op in [op for op in every[:-1] if not op.name.startswith((_DISPATCH, "hal."))]:
-            op.move_before(end.operation)
+        for op in every:
+            if op not in (*loads, *stores, *buffers):
+                op.move_before(end.operation)
         for op in stores:
             op.erase()
         return made.operation.get_asm(enable_debug_info=False)
@@ -207,20 +216,42 @@ def command(target: str | None, device: str) -> str:
 
 def written(folder: Path, defect: Defect, target: Target, asked: str, suffix: str = ".mlir") -> Path:
     """Write a defect as a program that says how to show it."""
-    path = folder / Path(defect.file).with_suffix(suffix)
+    path = folder / f"{defect.file}{suffix}"
     flags = " ".join(map(shlex.quote, target.flags))
     said = " ".join(defect.message.split())[:300]
-    lines = (defect.kind, said, f"{asked.format(path.name)}", f"iree-compile {path.name} {flags} -o /dev/null")
+    lines = (
+        defect.kind,
+        said,
+        f"{asked.format(path.name)}",
+        f"iree-compile {path.name} {flags} -o /dev/null",
+    )
     write(path, "".join(f"// {each}\n" for each in lines) + defect.program)
     return path
 
 
-def reduced(defect: Defect, asked: str, stop: StopRequest, jobs: int) -> Defect:
+class _Again(InWorkers):
+    """Candidates judged by testing them again: whether they show a kind of defect."""
+
+    def __init__(self, fuzzer: Fuzzer, kind: str) -> None:
+        super().__init__(CommandJudge(""), 1, 0.0)
+        self._fuzzer = replace(fuzzer, samples=0)
+        self._kind = kind
+
+    def judged(self, contents: Sequence[bytes], suffix: str = ".mlir") -> Generator[Answer]:
+        for content in contents:
+            try:
+                kinds = [each.kind for each in self._fuzzer.defects("candidate", content.decode())]
+            except TunerError as error:  # it is no program any more
+                kinds = [str(error)]
+            yield Answer(self._kind in kinds, None, "; ".join(kinds))
+
+
+def reduced(defect: Defect, fuzzer: Fuzzer) -> Defect:
     """The smallest program that was found to show a defect of this kind. Raises TunerError if it does not."""
-    own = f"{shlex.quote(sys.executable)} -m {asked.replace('iree-tuner', 'iree_tuner', 1)}"
-    with InWorkers(CommandJudge(own, "fail", defect.kind), jobs, _JUDGE_S) as lab:
-        reducer = Reducer(lab)
-        with stop.cancelling(lab.editors, lab.judges):
+    with _Again(fuzzer, defect.kind) as again:
+        reducer = Reducer(again)
+        lab = fuzzer.lab
+        with fuzzer.stop.cancelling(again.editors, lab.compilers, lab.measurer.workers):
             reducer.run(Program(defect.operation, defect.program.encode()))
     if reducer.smallest is None:
         raise TunerError("stopped")

@@ -21,7 +21,7 @@ from iree_tuner.report.progress import tell_stopping
 from iree_tuner.suite.drawn import drawn
 from iree_tuner.suite.fuzz import Defect, Fuzzer, command, reduced, written
 from iree_tuner.suite.programs import module_of
-from iree_tuner.targets import Target, parse_target, target_for_device
+from iree_tuner.targets import parse_target, target_for_device
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.options import CompilerFlags, Duration, at_least, check_budget
 from iree_tuner.tuning.stop import StopRequest
@@ -38,8 +38,8 @@ class FuzzFlags:
     Attributes
     ----------
     fuzz
-        Compile and run random operations with the compiler's choice and with legal configurations, and compare
-        the results with a reference. With a program: its dispatches instead.
+        Compile and run random operations with the compiler's choice and with legal configurations, and
+        compare the results with a reference. With a program: its dispatches instead.
     ops
         Number of operations.
     samples
@@ -119,11 +119,15 @@ def verify(
     target = replace(target, device=target.device or core.DEFAULT_DEVICE)  # which is then not used
     with Lab(target, fuzzing.jobs) as lab, StopRequest(tell_stopping) as stop:
         lab.builder.timeout_s = fuzzing.timeout
-        found = _Found(target, fuzzing, asked, as_json=as_json)
-        with stop.cancelling(lab.compilers, lab.measurer.workers):
-            found.test(Fuzzer(lab, stop, fuzzing.samples, fuzzing.seed, runs=runs), source)
+        fuzzer = Fuzzer(lab, stop, fuzzing.samples, fuzzing.seed, runs=runs)
+        found = _Found(fuzzer, fuzzing, asked, as_json=as_json)
+        try:
+            with stop.cancelling(lab.compilers, lab.measurer.workers):
+                found.test(source)
+        finally:
+            found.summarize()
         if not stop.requested:
-            found.reduce(stop)
+            found.reduce()
     if stop.requested:
         raise KeyboardInterrupt
     return 1 if found.defects else 0
@@ -132,37 +136,40 @@ def verify(
 class _Found:
     """The defects so far, each printed and written when it is found."""
 
-    def __init__(self, target: Target, flags: FuzzFlags, asked: str, *, as_json: bool) -> None:
+    def __init__(self, fuzzer: Fuzzer, flags: FuzzFlags, asked: str, *, as_json: bool) -> None:
         self.defects: dict[tuple[str, str], Defect] = {}
-        self._target = target
+        self._fuzzer = fuzzer
+        self._tested = self._seen = 0
         self._flags = flags
         self._asked = asked
         self._as_json = as_json
 
-    def test(self, fuzzer: Fuzzer, source: str | None) -> None:
+    def test(self, source: str | None) -> None:
         end = time.monotonic() + (self._flags.budget or float("inf"))
-        programs, count = _programs(source, self._flags), self._flags.ops
-        seen = tested = 0
+        count = self._flags.ops if source is None else 1
         with people.status("testing") as status:
-            for name, text in programs:
-                if fuzzer.stop.requested or time.monotonic() > end:
+            for name, text in _programs(source, self._flags):
+                if self._fuzzer.stop.requested or time.monotonic() > end:
                     break
-                status.update(f"{tested} of {count} operations, {len(self.defects)} kinds of defects: {name}")
-                for defect in fuzzer.defects(name, text):
-                    seen += 1
+                done = f"{self._tested} of {counted(count, 'program')}, {len(self.defects)} kinds of defects"
+                status.update(f"{done}: {name}")
+                if not people.is_terminal and self._tested and self._tested % -(-count // _TOLD) == 0:
+                    people.print(done)
+                for defect in self._fuzzer.defects(name, text):
+                    self._seen += 1
                     if defect.key not in self.defects:
                         self._add(defect)
-                tested += 1
-                if not people.is_terminal and tested % -(-count // _TOLD) == 0:
-                    people.print(f"{tested} of {count} operations, {len(self.defects)} kinds of defects")
-        kinds = counted(len(self.defects), "kind")
-        people.print(f"{counted(tested, 'program')} tested: {counted(seen, 'defect')} of {kinds}")
+                self._tested += 1
+
+    def summarize(self) -> None:
+        kinds = f"{counted(self._seen, 'defect')} of {counted(len(self.defects), 'kind')}"
+        people.print(f"{counted(self._tested, 'program')} tested: {kinds}")
 
     def _add(self, defect: Defect) -> None:
         self.defects[defect.key] = defect
         path = None
         if self._flags.output is not None:
-            path = written(self._flags.output, defect, self._target, self._asked)
+            path = written(self._flags.output, defect, self._fuzzer.lab.target, self._asked)
         self._tell(defect, path)
 
     def _tell(self, defect: Defect, path: Path | None, note: str = "") -> None:
@@ -176,19 +183,21 @@ class _Found:
         console.print(f"{defect.operation}: {defect.kind}", soft_wrap=True)
         console.print(f"  {said}{f' ({path})' if path else ''}", soft_wrap=True)
 
-    def reduce(self, stop: StopRequest) -> None:
+    def reduce(self) -> None:
         if self._flags.output is None:
             return
         for defect in self.defects.values():
             with people.status(f"reducing {defect.operation}"):
                 try:
-                    smaller = reduced(defect, self._asked, stop, self._flags.jobs or 1)
+                    smaller = reduced(defect, self._fuzzer)
                 except TunerError as error:
                     self._tell(defect, None, f"not reduced: {error}")
                     continue
-            path = written(self._flags.output, smaller, self._target, self._asked, ".reduced.mlir")
-            self._tell(smaller, path, f"reduced to {counted(smaller.program.count(chr(10)), 'line')}")
-            if stop.requested:
+            path = written(self._flags.output, smaller, self._fuzzer.lab.target, self._asked, ".reduced.mlir")
+            self._tell(
+                smaller, path, f"reduced to {counted(smaller.program.strip().count(chr(10)) + 1, 'line')}"
+            )
+            if self._fuzzer.stop.requested:
                 return
 
 
