@@ -164,9 +164,10 @@ def _carried(dispatch: Dispatch) -> Iterator[Configuration]:
     """The configuration that a program has on the dispatch's ops."""
     ops: list[OpConfiguration] = []
     for each in dispatch.carried:
-        if each.label == "root":
+        if each.label and each.translation:
             parts = f"lowering_config = {each.lowering}, translation_info = {each.translation}"
-            ops.append(OpConfiguration("root", COMPILATION_INFO, f"#iree_codegen.compilation_info<{parts}>"))
+            info = f"#iree_codegen.compilation_info<{parts}>"
+            ops.append(OpConfiguration(each.label, COMPILATION_INFO, info))
         elif each.label:
             ops.append(OpConfiguration(each.label, LOWERING_CONFIG, each.lowering))
         if each.label and each.decomposition:
