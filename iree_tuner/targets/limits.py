@@ -14,7 +14,6 @@ from iree_tuner.targets.kind import GpuCodegen, TargetKind
 from iree_tuner.targets.llvm_cpu import LlvmCpu, chip_for
 from iree_tuner.targets.registry import kind_named, kinds
 
-
 _NATIVE_VECTORS = 512
 
 
