@@ -4,9 +4,9 @@
     python test/upstream/rerun.py --compiler PATH/TO/iree-compile   another one, with the tools next to it
     python test/upstream/rerun.py f64_views tf32_buffer --json      some pages, as JSON
 
-A page has its command under **Input**, in lines that are indented or as Python, and what is seen under **Seen**:
-the first text in backticks, or the first line of a block, which is a part of the output. Instead, words may say
-that the command crashes or hangs. If neither is said, the command succeeds. Exit status 1 if a defect is gone.
+A page has its command above **Expected**, in indented lines or as Python, and what is seen under **Seen**: the
+first text in backticks, or the first line of a block, which is a part of the output. Instead, words may say that
+the command crashes or hangs. If neither is said, or it is a test, it succeeds. Exit status 1 if a defect is gone.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from typing import Literal
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "upstream"
 
-_SECTION = re.compile(r"^\*\*(\w+)\*\*", re.MULTILINE)
+_SEEN = re.compile(r"^\*\*(?:Seen|Actual result)\*\*", re.MULTILINE)
+_NEXT = re.compile(r"^\*\*", re.MULTILINE)
 _FENCED = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _INDENTED = re.compile(r"(?:^    .+\n)+", re.MULTILINE)
 _QUOTED = re.compile(r"`([^`\n]+)`")
@@ -60,11 +61,11 @@ class Report:
 
     def shows(self, status: int | None, output: str) -> bool:
         """Whether the defect is there, by the end of the command; None if it took too long."""
-        if self.hangs or status is None:
-            return self.hangs and status is None
+        if status is None:
+            return self.hangs
         if self.crashes:  # bash adds 128 to the number of a signal
             return status >= 128 or "Stack dump" in output or "LLVM ERROR" in output
-        said = " ".join(output.split())
+        said = " ".join(output.replace("`", "").split())
         if len(self.seen) <= _SHORT and self.seen:
             return self.seen in output.split("\n")
         return " ".join(self.seen.split()) in said if self.seen else status == 0
@@ -82,10 +83,8 @@ class Found:
 def read(name: str) -> Report:
     """The report of a page."""
     text = (PAGES / f"{name}.md").read_text()
-    starts = [*_SECTION.finditer(text)]
-    ends = [*(each.start() for each in starts[1:]), len(text)]
-    sections = {each[1]: text[each.end() : end].lstrip() for each, end in zip(starts, ends, strict=True)}
-    given, seen = sections.get("Input", ""), sections.get("Seen", "")
+    given, _, rest = text.partition("\n**Expected")
+    seen = _NEXT.split(_SEEN.split(rest)[-1])[0].lstrip("\n")
     script = next((each[2] for each in _FENCED.finditer(given) if each[1] == "python"), "")
     lines = "".join(re.sub("^    ", "", each[0], flags=re.MULTILINE) for each in _INDENTED.finditer(given))
     command = f"python - <<'END'\n{script}END\n" if script else lines
@@ -93,6 +92,7 @@ def read(name: str) -> Report:
     block = _FENCED.search(seen) or _INDENTED.search(seen)
     quoted = _QUOTED.search(first)
     said = quoted[1] if quoted else block[0].strip("`\n ").split("\n")[0] if block else ""
+    said = "" if command.startswith("pytest") else said
     return Report(name, command, said, bool(_CRASHES.search(first)), bool(_HANGS.search(first)))
 
 
@@ -100,8 +100,13 @@ def rerun(report: Report, compiler: Path | None = None) -> Found:
     """Run it, in an empty folder in which the project's own are."""
     if report.cannot:
         return Found(report.name, "not run", report.cannot)
+    if compiler and not re.match("iree-(?!tuner)", report.command):
+        return Found(report.name, "not run", "it needs the Python of that compiler")
     tools = [str(Path(sys.executable).parent), os.environ.get("PATH", "")]
-    environment = {**os.environ, "PATH": os.pathsep.join([*([str(compiler.parent)] if compiler else []), *tools])}
+    environment = {
+        **os.environ,
+        "PATH": os.pathsep.join([*([str(compiler.parent)] if compiler else []), *tools]),
+    }
     with tempfile.TemporaryDirectory() as folder:
         for each in ROOT.iterdir():
             Path(folder, each.name).symlink_to(each)
@@ -115,6 +120,8 @@ def rerun(report: Report, compiler: Path | None = None) -> Found:
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 output, status = "", None
+    if report.hangs and status is not None:
+        return Found(report.name, "not run", "it ended this time")
     shows = report.shows(status, output)
     return Found(report.name, "still there" if shows else "fixed", "" if shows else output.strip()[-300:])
 
@@ -145,7 +152,9 @@ def main() -> int:
         found = rerun(read(name), arguments.compiler)
         fixed += found.state == "fixed"
         note = " ".join(found.note.split())
-        print(json.dumps(asdict(found)) if arguments.json else f"{found.state:12} {name:40} {note}", flush=True)
+        print(
+            json.dumps(asdict(found)) if arguments.json else f"{found.state:12} {name:40} {note}", flush=True
+        )
     return 1 if fixed else 0
 
 
