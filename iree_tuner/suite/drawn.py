@@ -6,6 +6,12 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 
 from iree_tuner.errors import UsageError
+from iree_tuner.suite.kinds.attention import AttentionOp
+from iree_tuner.suite.kinds.convolution import ConvolutionOp
+from iree_tuner.suite.kinds.elementwise import Elementwise
+from iree_tuner.suite.kinds.layer import ConvolutionLayer
+from iree_tuner.suite.kinds.product import BatchMatmul, Matmul
+from iree_tuner.suite.kinds.reduction import Reduction, Softmax
 from iree_tuner.suite.kinds.registry import KINDS, make
 from iree_tuner.suite.operation import BINARY, UNARY, Operation, Value
 
@@ -28,46 +34,48 @@ _PRODUCT: Choices = {
     "epilogue": _EPILOGUES,
 }  # fmt: skip
 _CHOICES: Mapping[str, Choices] = {
-    "matmul": _PRODUCT,
-    "batch_matmul": {**_PRODUCT, "batch": (1, 2, 3, 5, 8)},
-    "convolution": {
+    Matmul.kind: _PRODUCT,
+    BatchMatmul.kind: {**_PRODUCT, "batch": (1, 2, 3, 5, 8)},
+    ConvolutionOp.kind: {
         "n": (1, 1, 2, 3), "h": (5, 9, 14, 17, 30), "w": (5, 9, 14, 17, 30), "c": SIZES, "f": SIZES,
         "kh": (1, 2, 3, 3, 5), "kw": (1, 2, 3, 3, 5), "sh": (1, 1, 2, 3), "sw": (1, 1, 2, 3),
         "dh": (1, 1, 2), "dw": (1, 1, 2), "groups": (1, 1, 2, 4, "c"),
         "layout": ("nhwc", "nhwc_fhwc", "nchw"), "image": _FACTORS, "filters": _FACTORS,
         "out": (*_FLOATS, "i32"), "epilogue": _EPILOGUES,
     },
-    "convolution_layer": {
+    ConvolutionLayer.kind: {
         "direction": ("forward", "data", "weights"), "n": (1, 2, 3), "c": SIZES, "k": SIZES,
         "image": ("7x9", "14x14", "17x6"), "kernel": ("1x1", "3x3", "3x2"),
         "strides": ("1x1", "2x1", "2x2"), "padding": ("0x0", "1x1", "0x2"), "dilations": ("1x1", "2x1"),
         "groups": (1, 1, 2, "c"), "in_layout": _LAYOUTS, "fil_layout": _LAYOUTS, "out_layout": _LAYOUTS,
         "element_type": _FLOATS, "bias": (False, True),
     },
-    "attention": {
+    AttentionOp.kind: {
         "batch": (1, 2), "heads": (1, 2, 4), "key_heads": (0, 0, 1, 2), "queries": SIZES, "keys": SIZES,
         "size": (8, 16, 24, 33, 64), "value_size": (0, 0, 8, 40), "causal": (False, True),
         "mask": (False, True), "element_type": _FLOATS,
     },
-    "reduction": {
+    Reduction.kind: {
         "function": ("sum", "mean", "max", "min"), "rows": SIZES, "columns": SIZES,
         "axis": ("rows", "columns", "both"), "element_type": (*_FLOATS, "i8", "i32"),
     },
-    "softmax": {"rows": SIZES, "columns": SIZES, "element_type": _FLOATS},
-    "elementwise": {
+    Softmax.kind: {"rows": SIZES, "columns": SIZES, "element_type": _FLOATS},
+    Elementwise.kind: {
         "chain": (*_FUNCTIONS, *(f"{a}+{b}" for a in _FUNCTIONS for b in _FUNCTIONS)), "rows": SIZES,
         "columns": SIZES, "element_type": _FLOATS,
     },
 }  # fmt: skip
-_WEIGHTS = {"matmul": 5, "batch_matmul": 3, "convolution": 4, "convolution_layer": 2, "attention": 2,
-            "reduction": 2, "softmax": 1, "elementwise": 1}  # fmt: skip
+_OFTEN = (
+    *[Matmul] * 4, *[BatchMatmul] * 2, *[ConvolutionOp] * 3, ConvolutionLayer, AttentionOp, Reduction,
+)  # fmt: skip
+_KINDS = (*_CHOICES, *(each.kind for each in _OFTEN))
 
 
 def drawn(seed: int) -> Iterator[Operation]:
     """Operations without an end. They are small: the reference interprets them."""
     source = random.Random(seed)
     while True:
-        (kind,) = source.choices(list(_WEIGHTS), list(_WEIGHTS.values()))
+        kind = source.choice(_KINDS)
         arguments: dict[str, Value] = {
             name: _value(source, values) for name, values in _CHOICES[kind].items()
         }

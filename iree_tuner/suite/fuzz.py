@@ -1,8 +1,8 @@
 """Differential testing of the compiler: programs' dispatches, with configurations, against a reference.
 
 A dispatch is compiled as the compiler chooses and with legal configurations of its space, run, and compared
-as in a tuning run. What crashes, is refused, hangs or computes something else is a defect. It is written as a
-program that has the configuration in it, and made smaller (`reduce`) by testing what is left of it.
+as in a tuning run. A crash, a refusal, a hang or another result is a defect. It is written as a program that
+has the configuration in it, and made smaller (`reduce`) by testing the rest again.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from itertools import islice
 from pathlib import Path
 
 from iree.compiler import ir
-from iree.compiler.dialects import func
+from iree.compiler.dialects import func, iree_codegen
 
 from iree_tuner.compiler.context import new_context, ops_in, walk
 from iree_tuner.compiler.session import CompileError
 from iree_tuner.compiler.task import Timeout, WorkerError
+from iree_tuner.compiler.unbound import attribute_from
 from iree_tuner.device.bench import Bench
 from iree_tuner.device.outcome import DEFAULT_WRONG, Outcome
 from iree_tuner.errors import TunerError
@@ -56,7 +57,7 @@ _UNKNOWN = "expected nan"
 
 @dataclass(frozen=True)
 class Defect:
-    """What is wrong with one way to compile an operation."""
+    """A fault of one way to compile an operation."""
 
     operation: str  # its name
     family: str  # of the dispatch's root op; empty without one
@@ -121,7 +122,7 @@ class Fuzzer:
         workload, builder = dispatch.workload, self.lab.builder
         tolerance = tolerance_of(workload) if workload is not None else Tolerance()
         default, bench = yield from build_default(dispatch.harness, tolerance, self.lab)
-        tried = list(dict.fromkeys((*_carried(dispatch), *self._drawn(dispatch))))
+        tried = list(dict.fromkeys((*_carried(dispatch, self.lab.context), *self._drawn(dispatch))))
         begin = [partial(builder.submit, dispatch.harness, each) for each in tried]
         built = yield from results([Build(each, builder.result) for each in begin])
         found: list[Defect] = []
@@ -168,18 +169,18 @@ def _ran(bench: Bench, built: Built, *, own: bool) -> Jobs[tuple[Outcome, str]]:
     return ("wrong_result", wrong) if wrong and _UNKNOWN not in wrong else ("ok", "")
 
 
-def _carried(dispatch: Dispatch) -> Iterator[Configuration]:
+def _carried(dispatch: Dispatch, context: ir.Context) -> Iterator[Configuration]:
     """The configuration that a program has on the dispatch's ops."""
     ops: list[OpConfiguration] = []
-    for each in dispatch.carried:
-        if each.label and each.translation:
-            parts = f"lowering_config = {each.lowering}, translation_info = {each.translation}"
-            info = f"#iree_codegen.compilation_info<{parts}>"
-            ops.append(OpConfiguration(each.label, COMPILATION_INFO, info))
-        elif each.label:
-            ops.append(OpConfiguration(each.label, LOWERING_CONFIG, each.lowering))
-        if each.label and each.decomposition:
-            ops.append(OpConfiguration(each.label, DECOMPOSITION_CONFIG, each.decomposition))
+    with context, ir.Location.unknown():
+        for each in (one for one in dispatch.carried if one.label):
+            lowering, name = attribute_from(each.lowering), LOWERING_CONFIG
+            if each.translation:
+                translation = attribute_from(each.translation)
+                lowering, name = iree_codegen.CompilationInfoAttr.get(lowering, translation), COMPILATION_INFO
+            ops.append(OpConfiguration.of(each.label, name, lowering))
+            if each.decomposition:
+                ops.append(OpConfiguration(each.label, DECOMPOSITION_CONFIG, each.decomposition))
     if ops:
         yield Configuration(tuple(ops))
 
@@ -193,6 +194,7 @@ def alone(dispatch: Dispatch, configuration: Configuration) -> str:
     """
     assert dispatch.harness is not None, "it was compiled"
     with new_context(), ir.Location.unknown():
+        # IR as text: harnesses are stored as bytecode
         module = ir.Module.parse(dispatch.harness.module)
         put_in_place(module, configuration)
         old = next(op for op in walk(module.operation) if op.name == "func.func")

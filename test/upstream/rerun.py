@@ -4,9 +4,10 @@
     python test/upstream/rerun.py --compiler PATH/TO/iree-compile   another one, with the tools next to it
     python test/upstream/rerun.py f64_views tf32_buffer --json      some pages, as JSON
 
-A page has its command above **Expected**, in indented lines or as Python, and what is seen under **Seen**: the
-first text in backticks, or the first line of a block, which is a part of the output. Instead, words may say that
-the command crashes or hangs. If neither is said, or it is a test, it succeeds. Exit status 1 if a defect is gone.
+A page has its command above **Expected**, in indented lines or as Python, and what is seen under **Seen**:
+the first text in backticks, or the first line of a block, which is a part of the output. Instead, words may
+say that the command crashes or hangs. If neither is said, or it is a test, it succeeds. Exit status 1 if a
+defect is gone.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def test_only_whole_k1_is_right_and_only_that_is_offered(only_dispatch, cpu, com
 
 
 def test_a_mask_changes_neither_the_space_nor_the_tolerance(only_dispatch):
-    dispatch = only_dispatch(MASKED.replace("f32", "bf16").replace("^bb0(%x: bf16)", "^bb0(%x: f32)"))
+    dispatch = only_dispatch(MASKED.replace("xf32", "xbf16"))
     assert dispatch.workload.op == MASKED_ATTENTION
     assert tolerance_of(dispatch.workload).factor_type == "bf16"
     space = build_space(dispatch.workload, dispatch.limits, new_context())

@@ -27,7 +27,8 @@ WRONG_TILE = """
                                    vector_reduction = [0, 0, 0, 8, 12]>
 #pipeline = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<LinalgExtTileAndVectorize>>
 #own = #iree_codegen.compilation_info<lowering_config = #tiles, translation_info = #pipeline>
-func.func @main(%q: tensor<2x8x16xf32>, %k: tensor<2x24x16xf32>, %v: tensor<2x24x8xf32>) -> tensor<2x8x8xf32> {
+func.func @main(%q: tensor<2x8x16xf32>, %k: tensor<2x24x16xf32>, %v: tensor<2x24x8xf32>)
+    -> tensor<2x8x8xf32> {
   %scale = arith.constant 0.25 : f32
   %zero = arith.constant 0.0 : f32
   %least = arith.constant -3.4e38 : f32
