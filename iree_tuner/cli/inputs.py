@@ -213,9 +213,9 @@ def _number(text: str) -> int | float | None:
 # A program on the command line.
 
 
-def no_option(_: object, text: str) -> None:
+def no_option(_: object, text: str | None) -> None:
     """Reject mistyped options: a parameter that accepts `-` would otherwise accept them as its value."""
-    if text.startswith("-") and text != "-":
+    if text and text.startswith("-") and text != "-":
         raise UsageError(f"unknown option {text}")
 
 

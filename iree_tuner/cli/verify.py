@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -37,28 +38,12 @@ Source = Annotated[
 _STATES = (("error", "with errors"), ("warning", "with warnings"), ("unchecked", "not checked"))
 
 
-def verify(
-    source: Source,
-    /,
-    *,
-    target: str | None = None,
-    device: str = DEFAULT_DEVICE,
-    program: Path | None = None,
-    dim: Dimensions = (),
-    strict: Annotated[bool, Parameter(negative="")] = False,
-    diagnostics: Annotated[bool, Parameter(negative="")] = False,
-    compiling: CompilerFlags = NO_FLAGS,
-    as_json: Json = False,
-) -> int:
-    """Check the lowering configs in a program or a spec against constraints, without compiling.
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class VerifyFlags:
+    """How configurations are checked.
 
-    An error means that the compiler rejects the configuration or generates wrong code. A warning means that
-    the configuration violates a constraint that the compiler does not check. Exit status 1 if there is an
-    error.
-
-    Example: `iree-tuner verify model.mlir --target hip:gfx942`
-
-    Parameters
+    Attributes
     ----------
     target
         Target: `llvm-cpu:znver4`, `cuda:sm_80`, `hip:gfx942`, `vulkan:ampere`.
@@ -72,10 +57,42 @@ def verify(
         Exit status 1 also for warnings and for configurations that cannot be checked.
     diagnostics
         Print findings in the compiler's format: `file:line:column: error: ...`.
+    """
+
+    target: str | None = None
+    device: str = DEFAULT_DEVICE
+    program: Path | None = None
+    dim: Dimensions = ()
+    strict: Annotated[bool, Parameter(negative="")] = False
+    diagnostics: Annotated[bool, Parameter(negative="")] = False
+
+
+CHECKS = VerifyFlags()
+
+
+def verify(
+    source: Source,
+    /,
+    *,
+    checks: VerifyFlags = CHECKS,
+    compiling: CompilerFlags = NO_FLAGS,
+    as_json: Json = False,
+) -> int:
+    """Check the lowering configs in a program or a spec against constraints, without compiling.
+
+    An error means that the compiler rejects the configuration or generates wrong code. A warning means that
+    the configuration violates a constraint that the compiler does not check. Exit status 1 if there is an
+    error.
+
+    Example: `iree-tuner verify model.mlir --target hip:gfx942`
+
+    Parameters
+    ----------
     as_json
         Print JSON, one object per finding.
     """
-    if as_json and diagnostics:
+    target, device, dim = checks.target, checks.device, checks.dim
+    if as_json and checks.diagnostics:
         raise UsageError("give --json or --diagnostics, not both")
     given = read_program(source)
     if _is_spec(given):
@@ -84,16 +101,16 @@ def verify(
         chosen = parse_target(target) if target else target_for_device(device)
         spec = load_spec(given.data, new_context(), name=given.name)
         chosen = with_own_flags(compiling.on(chosen), spec)
-        where = opened(program) if program is not None else None
+        where = opened(checks.program) if checks.program is not None else None
         report = verify_spec(spec, chosen, name=given.name, program=where)
     else:
-        if program is not None:
+        if checks.program is not None:
             raise UsageError("--program requires a spec, but the input is a program")
         lifted, carried = carrying(given)
         report = verify_carried(lifted, carried, compiling.on(chosen_target(lifted, target, device)), dim)
-    _show(report, given.name, diagnostics=diagnostics, as_json=as_json)
+    _show(report, given.name, diagnostics=checks.diagnostics, as_json=as_json)
     doubtful = report.count("warning") or report.count("unchecked")
-    return 0 if report.legal and not (strict and doubtful) else 1
+    return 0 if report.legal and not (checks.strict and doubtful) else 1
 
 
 def _is_spec(given: Program) -> bool:

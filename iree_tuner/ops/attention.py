@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from iree.compiler import ir
@@ -75,14 +76,34 @@ class Attention(ProductFamily):
         return 2.0 * sizes["batch"] * sizes["m"] * sizes["k2"] * (sizes["k1"] + sizes["n"])
 
     def sums(self, workload: Workload) -> Tolerance:
-        """Probabilities are rounded to the type of the values that they are multiplied by."""
-        keys = math.prod(workload.sizes("k2"))
-        kinds = tuple(map(str, workload.types))
-        return Tolerance(kinds[-1], workload.reduction_length, kinds[_VALUES], keys, softmax=True)
+        return attention_tolerance(workload)
 
     def chain(self, workload: Workload) -> Chain | None:
         inner, keys, columns = (workload.role(role) for role in ("k1", "k2", "n"))
         return Chain(workload.role("batch", "m"), inner, keys, columns)
+
+
+@dataclass(frozen=True)
+class AttentionLoops:
+    """Loops of an online attention, masked or not, by the maps of query, key and value."""
+
+    k1: tuple[int, ...]  # summed up in scores
+    k2: tuple[int, ...]  # of keys
+    n: tuple[int, ...]  # of a value
+
+    @classmethod
+    def of(cls, workload: Workload) -> AttentionLoops:
+        query, key, value = (
+            {loop for loop in each.dimensions if loop is not None} for each in workload.maps[:3]
+        )
+        return cls(tuple((query & key) - value), tuple((key & value) - query), tuple(value - key))
+
+
+def attention_tolerance(workload: Workload) -> Tolerance:
+    """Probabilities are rounded to the type of the values that they are multiplied by."""
+    keys = math.prod(workload.loops[each] for each in AttentionLoops.of(workload).k2)
+    kinds = tuple(map(str, workload.types))
+    return Tolerance(kinds[-1], workload.reduction_length, kinds[_VALUES], keys, softmax=True)
 
 
 def is_attention(workload: Workload) -> bool:

@@ -17,10 +17,12 @@ from iree.compiler import ir
 from iree_tuner.compiler import linalg
 from iree_tuner.compiler.context import defining_op, ops_in, reachable, users_of
 from iree_tuner.ops import dag
+from iree_tuner.ops.attention import attention_tolerance
 from iree_tuner.ops.family import ROOT, OpFamily
 from iree_tuner.ops.matching import require_bounds
 from iree_tuner.ops.scalar_body import ScalarBody, facts_of
 from iree_tuner.ops.structure import accesses, inputs_of, is_compute, iterators, structure
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.ops.workload import Companion, Workload
 
 # Which loops of different ops walk the same dimension of the same data.
@@ -76,6 +78,7 @@ def _accesses(op: ir.Operation) -> Iterable[tuple[ir.Value, int, int]]:
 # Names for ops that are matched by structure.
 
 
+MASKED_ATTENTION = "masked_attention"
 _NAMED = {"linalg.reduce": "reduction", "linalg.map": "elementwise"}
 _MAXIMA = frozenset({"arith.maxnumf", "arith.maximumf"})
 
@@ -85,7 +88,7 @@ def called(ops: Sequence[ir.Operation], root: ir.Operation) -> str:
     if _is_softmax(ops):
         return "softmax"
     if root.name == "iree_linalg_ext.online_attention":
-        return "masked_attention"
+        return MASKED_ATTENTION
     short = root.name.rpartition(".")[2]
     if "pooling" in short:
         return "pooling"
@@ -160,6 +163,9 @@ class Generic(OpFamily):
         if len(labels) != 1 + len(workload.companions):
             raise ValueError(f"{op.name} is not the root op of {workload.name}")
         return labels
+
+    def sums(self, workload: Workload) -> Tolerance:
+        return attention_tolerance(workload) if workload.op == MASKED_ATTENTION else super().sums(workload)
 
     def matcher(self, workload: Workload, handle: ir.Value) -> Mapping[str, ir.Value]:
         """Match the DAG from its sink, and go from there to the root op and the companions."""

@@ -14,19 +14,25 @@ from iree_tuner.targets.kind import GpuCodegen, TargetKind
 from iree_tuner.targets.llvm_cpu import LlvmCpu, chip_for
 from iree_tuner.targets.registry import kind_named, kinds
 
+_NATIVE_VECTORS = 512
+
 
 @dataclass(frozen=True)
 class CpuLimits:
     """Limits of an llvm-cpu target.
 
-    `max_stack_bytes` is the most that a function may put on the stack; also the size that no vector may reach
-    (`LLVMCPUVerifyVectorSizeLegality` and `LLVMCPUCheckIRBeforeLLVMConversion` refuse more). With
-    `mmt4d_microkernel`, data-tiled matrices are multiplied by the compiler's microkernel.
+    `max_stack_bytes` is the most that a function may put on the stack (`LLVMCPUCheckIRBeforeLLVMConversion`).
+    With `mmt4d_microkernel`, data-tiled matrices are multiplied by the compiler's microkernel.
     """
 
     native_vector_bytes: int = 16
     max_stack_bytes: int = 32768
     mmt4d_microkernel: bool = False
+
+    @property
+    def large_vector_bytes(self) -> int:
+        """The size that no vector may reach: as many native ones (`LLVMCPUVerifyVectorSizeLegality`)."""
+        return min(self.max_stack_bytes, _NATIVE_VECTORS * self.native_vector_bytes)
 
     @property
     def title(self) -> str:

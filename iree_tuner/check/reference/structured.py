@@ -289,8 +289,10 @@ def evaluate_attention(
         scores = _elementwise(op, scores, score_loops, sizes, body)
         for mask_loops, mask in masks:
             placed = _spread(mask, mask_loops, score_loops)
-            is_boolean = ElementType.of(op.operands[4].type).is_integer
-            scores = np.where(placed != 0, scores, -np.inf) if is_boolean else scores + placed
+            if ElementType.of(op.operands[4].type).is_integer:  # the compiler takes the lowest bit
+                scores = np.where(placed.astype(np.int64) & 1, scores, -np.inf)
+            else:
+                scores = scores + placed
         return _softmax_product(op, operands, maps, scores, score_loops, rows, written)
 
 

@@ -100,7 +100,7 @@ class Tiling:
             if self.workload.iterators[loop] == "reduction":
                 # The loop over cache tiles stands around those over vector tiles. The fill of the result
                 # is then fused only into the distribution tile, and becomes one vector.
-                limit = self.limits.max_stack_bytes
+                limit = self.limits.large_vector_bytes
                 filled = product([*self.distribution.values(), self.workload.types[-1].bytes])
                 what = f"with {name}, the initial value of {{}} bytes"
                 message = f"{what} must stay below {limit} (large vector check)"
@@ -296,5 +296,5 @@ def require_small_vector(
 ) -> None:
     """A vector of that many elements passes LLVMCPUVerifyVectorSizeLegality."""
     size = product([*factors, kind.bytes])
-    message = f"{what}: {{}} bytes must stay below {limits.max_stack_bytes} (large vector check)"
-    require(size < limits.max_stack_bytes, message, size)
+    message = f"{what}: {{}} bytes must stay below {limits.large_vector_bytes} (large vector check)"
+    require(size < limits.large_vector_bytes, message, size)

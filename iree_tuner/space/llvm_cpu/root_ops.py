@@ -8,9 +8,11 @@ from dataclasses import replace
 
 from iree.compiler import ir
 
+from iree_tuner.ops.attention import AttentionLoops
 from iree_tuner.ops.contraction import packed_name
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.family import ROOT
+from iree_tuner.ops.generic import MASKED_ATTENTION
 from iree_tuner.ops.scalar_body import facts_of
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints, level
@@ -26,8 +28,10 @@ def generic_constraints(workload: Workload, limits: CpuLimits) -> ir.Module:
     """The constraints op of a generic op and its companions.
 
     A dispatch that only copies is bufferized before specs run (BufferizeCopyOnlyDispatches), and is
-    lowered by BufferOpsTileAndVectorize.
+    lowered by BufferOpsTileAndVectorize. Masked attention is attention, which no other pipeline takes apart.
     """
+    if workload.op == MASKED_ATTENTION:
+        return attention_constraints(workload, limits)
     buffers = facts_of(workload.dag).on_buffers
 
     def fill() -> Mapping[str, ir.Attribute]:
@@ -61,16 +65,17 @@ def attention_constraints(workload: Workload, limits: CpuLimits) -> ir.Module:
     def fill() -> Mapping[str, ir.Attribute]:
         tiling = Tiling(workload, limits)
         tiling.declare_tiles()
-        for loop in workload.role("k1"):
+        loops = AttentionLoops.of(workload)
+        for loop in loops.k1:
             # A smaller tile makes a softmax of parts of the scores (docs/upstream/attention_k1_tile.md).
             tile, size = tiling.vector[loop], tiling.workload.loops[loop]
             if not isinstance(tile, int):
                 require(tile.equals(size), f"vector_{loop} ({{}}) must be the whole of k1 ({size})", tile)
         for left_out, what in (
-            ("n", "the contraction of query and key"),
-            ("k1", "the contraction with value"),
+            (loops.n, "the contraction of query and key"),
+            (loops.k1, "the contraction with value"),
         ):
-            tiles = [t for loop, t in tiling.vector.items() if loop not in workload.role(left_out)]
+            tiles = [t for loop, t in tiling.vector.items() if loop not in left_out]
             require_small_vector(tiles, _ACCUMULATOR, what, limits)
         return tiling.knobs()
 

@@ -96,6 +96,7 @@ class Constraints:
     """
 
     def __init__(self, spaces: Sequence[Space], limits: Limits, why: str = "") -> None:
+        self.spaces = tuple(spaces)
         self._rules = [(space, Rules(space, limits)) for space in spaces]
         self._why = why
 

@@ -43,6 +43,9 @@ func.func @masked(%q: tensor<2x32x16xf32>, %k: tensor<2x48x16xf32>, %v: tensor<2
 }
 """
 
+MASK_OF_BITS = MASKED_ATTENTION.replace("32x48xf32", "32x48xi1")
+"""Bytes in memory, of which the compiler takes the lowest bit."""
+
 GATHER = """
 func.func @gather(%table: tensor<4x24xf32>, %which: tensor<40xi32>) -> tensor<40x24xf32> {
   %empty = tensor.empty() : tensor<40x24xf32>
@@ -205,6 +208,7 @@ PROGRAMS = {
     "convolution": BATCH_OF_ONE_CONVOLUTION,
     "two_epilogues": TWO_EPILOGUES,
     "masked_attention": MASKED_ATTENTION,
+    "mask_of_bits": MASK_OF_BITS,
     "gather": GATHER,
     "padded_pooling": PADDED_POOLING,
     "quantize": QUANTIZE,
@@ -227,7 +231,7 @@ def each_dispatch_agrees(program, target, compilers):
         assert not found.note, f"{dispatch.name}: {found.note}"
 
 
-@pytest.mark.parametrize("name", PROGRAMS if ALL else ("several",))
+@pytest.mark.parametrize("name", PROGRAMS if ALL else ("several", "mask_of_bits"))
 def test_the_default_computes_what_the_program_says(cpu, compilers, name):
     each_dispatch_agrees(load_program(PROGRAMS[name]), cpu, compilers)
 

@@ -71,9 +71,9 @@ def test_a_rule_is_told_with_its_values_and_what_the_attribute_calls_it(space: S
     assert not found.legal
     rule = next(each for each in found.violations if each.severity == "error")
     assert (
-        rule.message == "the vector contraction: 1,048,576 bytes must stay below 32768 (large vector check)"
+        rule.message == "the vector contraction: 1,048,576 bytes must stay below 8192 (large vector check)"
     )
-    assert rule.rule == "the vector contraction: {} bytes must stay below 32768 (large vector check)"
+    assert rule.rule == "the vector contraction: {} bytes must stay below 8192 (large vector check)"
 
 
 def test_a_tile_is_cut_to_what_is_around_it(space: Space) -> None:

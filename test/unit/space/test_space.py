@@ -110,7 +110,7 @@ def test_violations_say_why(space: Space) -> None:
     large = Assignment.of(dict(legal) | {"vector_0": 64, "distribution_0": 64, "vector_1": 48,
                                          "distribution_1": 48, "vector_2": 128})  # fmt: skip
     assert not space.contains(large)
-    assert any("1572864 bytes must stay below 32768" in reason for reason in space.violations(large))
+    assert any("1572864 bytes must stay below 8192" in reason for reason in space.violations(large))
     wide = Assignment.of(dict(legal) | {"vector_0": 8, "distribution_0": 4})
     assert "vector_0 (8) must not exceed distribution_0 (4)" in space.violations(wide)
     assert space.violations({"vector_0": 8})[0].startswith("no value for the knob")
@@ -119,7 +119,7 @@ def test_violations_say_why(space: Space) -> None:
 
 
 def test_long_scalar_reductions_are_excluded(context: ir.Context) -> None:
-    row = build_space(matmul(1, 64, 4096), CpuLimits(), context)
+    row = build_space(matmul(1, 64, 4096), CpuLimits(native_vector_bytes=64), context)
     slow = {"vector_1": 1, "distribution_1": 4, "vector_2": 4096, "enable_loop_peeling": 0,
             "cache_1": 0, "cache_2": 0}  # fmt: skip
     assert row.violations(slow) == [
@@ -181,7 +181,7 @@ def test_cache_tiles_lie_between_the_others_on_one_loop(context: ir.Context) -> 
     blocked = plain | {"cache_2": 64}
     assert built.contains(blocked)
     assert "cache_reduction = [0, 0, 64]" in built.configuration(blocked).ops[0].value
-    wide = build_space(matmul(512, 512, 128), CpuLimits(), context)
+    wide = build_space(matmul(512, 512, 128), CpuLimits(native_vector_bytes=64), context)
     large = blocked | {"distribution_0": 128, "distribution_1": 64}
     assert wide.violations(large) == [
         "with cache_2, the initial value of 32768 bytes must stay below 32768 (large vector check)"

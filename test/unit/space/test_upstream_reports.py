@@ -6,7 +6,6 @@ has improved: see the report for what can then be taken out of this project.
 
 from __future__ import annotations
 
-import platform
 import subprocess
 import sys
 from importlib.metadata import version
@@ -15,6 +14,9 @@ from pathlib import Path
 import iree.compiler
 import pytest
 from amounts import some
+
+sys.path.append(str(Path(__file__).parents[2] / "upstream"))
+import rerun
 
 ROOT = Path(__file__).resolve().parents[3]
 REPRODUCERS = ROOT / "test" / "upstream"
@@ -47,25 +49,6 @@ def edited(tmp_path: Path, name: str, old: str, new: str) -> Path:
     copy = tmp_path / name
     copy.write_text(text.replace(old, new))
     return copy
-
-
-@on_this_release
-def test_cuda_f8() -> None:
-    """'cuda_f8'"""
-    source = REPRODUCERS / "cuda_f8.mlir"
-    ended = compile_(source, "--iree-hal-target-device=cuda", "--iree-cuda-target=sm_89")
-    assert ended.returncode == 1
-    assert "for op: arith.truncf" in ended.stderr
-
-
-@on_this_release
-@pytest.mark.parametrize("chip", some(["gfx90a", "gfx942", "gfx950"], 3))
-def test_narrow_result(chip: str) -> None:
-    """supplement 'result type'"""
-    source = REPRODUCERS / "narrow_result.mlir"
-    ended = compile_(source, "--iree-hal-target-device=hip", f"--iree-rocm-target={chip}")
-    assert ended.returncode == 1
-    assert "'func.func' op failed to distribute" in ended.stderr
 
 
 @pytest.mark.exhaustive
@@ -118,40 +101,6 @@ def test_prefetch_uneven_copy(tmp_path: Path) -> None:
     assert compile_(even, *CDNA3).returncode == 0
 
 
-@on_this_release
-@pytest.mark.parametrize("chip", some(["ampere", "rdna3", "vp_android_baseline_2022"], 3))
-def test_vulkan_attention(chip: str) -> None:
-    """there is no Vulkan space for attention"""
-    source = REPRODUCERS / "vulkan_attention.mlir"
-    ended = compile_(source, "--iree-hal-target-device=vulkan", f"--iree-vulkan-target={chip}")
-    assert ended.returncode == 1
-    assert "'iree_linalg_ext.online_attention' op result #0 must be variadic of ranked tensor" in ended.stderr
-
-
-@pytest.mark.exhaustive  # test_refused and test_repaired (test_gpu_convolution.py) meet the errors, too
-@on_this_release
-@pytest.mark.parametrize(
-    ("name", "error"),
-    [
-        ("nvptx_umul_lohi", "Cannot select"),  # what supplement 'instruction roles' keeps away from
-        ("convert_acc_conv", "failed to bufferize op"),  # 'accumulator of a direct convolution'
-    ],
-)
-def test_cuda_convolutions(name: str, error: str) -> None:
-    flags = ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80")
-    ended = compile_(REPRODUCERS / f"{name}.mlir", *flags)
-    assert ended.returncode != 0
-    assert error in ended.stderr
-
-
-@on_this_release
-def test_depthwise_integers() -> None:
-    """layers_jax.depthwise_int8"""
-    ended = compile_(REPRODUCERS / "depthwise_integers.mlir", "--compile-to=input")
-    assert ended.returncode != 0
-    assert "expected collapsed type to be 'tensor<3x3x48xi8>'" in ended.stderr
-
-
 @pytest.mark.exhaustive
 @on_this_release
 def test_attention_rows(tmp_path: Path) -> None:
@@ -189,21 +138,32 @@ def test_igemm_reduction_loops() -> None:
     assert 'reduction = [0, 0, 0, 0, #iree_codegen.smt.int_knob<"red_4">]' in emitted
 
 
-@on_this_release
-@pytest.mark.parametrize("name", some(["apple", "m1", "no-such-gpu"], 3))
-def test_unknown_vulkan_target(name: str) -> None:
-    """iree_tuner.targets.vulkan lists the names that are known"""
-    source = REPRODUCERS / "vulkan_apple_target.mlir"
-    ended = compile_(source, "--iree-hal-target-device=vulkan", f"--iree-vulkan-target={name}")
-    assert f"Unknown Vulkan target '{name}'" in ended.stderr
-    assert crashed(ended)
-
-
 @pytest.mark.exhaustive  # as test_samples_compile (test_spirv_compiles.py)
 def test_a_known_vulkan_target() -> None:
     source = REPRODUCERS / "vulkan_apple_target.mlir"
     ended = compile_(source, "--iree-hal-target-device=vulkan", "--iree-vulkan-target=ampere")
     assert ended.returncode == 0, ended.stderr
+
+
+RUN = [name for name in rerun.names() if not (rerun.read(name).cannot or rerun.read(name).hangs)]
+
+
+@on_this_release
+@pytest.mark.parametrize("name", some(RUN, 4))
+def test_what_a_page_says_is_seen(name: str) -> None:
+    found = rerun.rerun(rerun.read(name))
+    assert found.state == "still there", found.note
+
+
+def test_what_is_seen_is_found_on_the_page() -> None:
+    page = rerun.read("depthwise_integers")
+    assert page.command.startswith("iree-compile test/upstream/depthwise_integers.mlir")
+    assert page.shows(1, f"x.mlir:1:1: {page.seen}\n  note")
+    assert not page.shows(0, "")
+    crash = rerun.read("emitter_batch_crash")
+    assert crash.shows(139, "")
+    assert not crash.shows(1, "error: not supported")
+    assert rerun.read("verify_deadlock").shows(None, "")
 
 
 def test_every_report_is_listed() -> None:
@@ -215,52 +175,6 @@ def test_every_report_is_listed() -> None:
 def test_every_reproducer_belongs_to_a_report() -> None:
     reports = "\n".join(page.read_text() for page in REPORTS.glob("*.md"))
     assert [file.name for file in sorted(REPRODUCERS.glob("*.mlir")) if file.name not in reports] == []
-
-
-@pytest.mark.exhaustive
-@on_this_release
-def test_cuda_use_ptxas(tmp_path: Path) -> None:
-    """measure/candidate.py loads executables ahead of measuring"""
-    flags = ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80")
-    ptxas = ("--iree-cuda-use-ptxas", "--iree-cuda-use-ptxas-from=/does/not/exist")
-    made: list[bytes] = []
-    for more in ((), ptxas):
-        output = tmp_path / "out.vmfb"
-        ended = compile_(REPRODUCERS / "cuda_use_ptxas.mlir", *flags, *more, output=output)
-        assert (ended.returncode, ended.stderr) == (0, "")
-        made.append(output.read_bytes())
-    assert made[0] == made[1]
-
-
-@on_this_release
-def test_cuda_strided_reduction(tmp_path: Path) -> None:
-    """docs/targets/cuda.md: ResNet-50 is computed wrongly"""
-    output = tmp_path / "kernel.mlir"
-    ended = compile_(
-        REPRODUCERS / "cuda_strided_reduction.mlir", "--compile-from=executable-sources",
-        "--compile-to=executable-targets", "--iree-hal-target-device=cuda", "--iree-cuda-target=sm_89",
-        output=output,
-    )  # fmt: skip
-    assert (ended.returncode, ended.stderr) == (0, "")
-    kernel = output.read_text()
-    assert "nvvm.read.ptx.sreg.tid.x" in kernel
-    assert not any(op in kernel for op in ("nvvm.shfl", "nvvm.barrier", "addr_space = 3"))
-
-
-@pytest.mark.exhaustive  # test_what_adds_in_place_... (test_gpu_own_choices.py) compiles them, too
-@on_this_release
-@pytest.mark.parametrize(
-    ("name", "error"),
-    [
-        ("padded_conv_adds", "'vector.transfer_write' op write affecting operations on global resources"),
-        ("padded_sum_in_place", "'linalg.fill' op write affecting operations on shared resources"),
-    ],
-)
-def test_padded_sums_that_begin_in_memory(name: str, error: str) -> None:
-    """`gpu.convolution_padding._pad_before`, supplement 'padded sums in place'"""
-    ended = compile_(REPRODUCERS / f"{name}.mlir", *CDNA3)
-    assert ended.returncode == 1
-    assert error in ended.stderr
 
 
 @on_this_release
@@ -276,56 +190,3 @@ def test_transients_size(tmp_path: Path) -> None:
     assert "hal.buffer.length<%arg3" in main
     assert "hal.command_buffer.create" in main
     assert "constant 16384 : index" in size
-
-
-HOST = "--iree-llvmcpu-target-cpu=host"
-
-
-def ran_on_the_host(name: str, folder: Path, *flags: str) -> str:
-    made = folder / "made.vmfb"
-    local = ("--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu")
-    assert compile_(REPRODUCERS / name, *local, *flags, output=made).returncode == 0
-    command = [str(Path(sys.executable).parent / "iree-run-module"), f"--module={made}", "--function=main"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
-
-
-@on_this_release
-def test_load_leaves_loop(tmp_path: Path) -> None:
-    assert "i32=3" in ran_on_the_host("load_leaves_loop.mlir", tmp_path, HOST), "it should be 6"
-
-
-@pytest.mark.exhaustive
-@on_this_release
-def test_equal_variables(tmp_path: Path) -> None:
-    found = ran_on_the_host("equal_variables.mlir", tmp_path, HOST)
-    assert found.count("4xf32=0 2 0 0") == 2, "the first should be 0 1 0 0"
-
-
-@pytest.mark.exhaustive
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="x86-64 only")
-@on_this_release
-def test_f16_subnormals(tmp_path: Path) -> None:
-    sse = ("--iree-llvmcpu-target-cpu=x86-64", "--iree-llvmcpu-target-cpu-features=")
-    assert "2xf16=0 0" in ran_on_the_host("f16_subnormals.mlir", tmp_path, *sse), "neither should be zero"
-
-
-@pytest.mark.exhaustive
-@on_this_release
-def test_f64_views(tmp_path: Path) -> None:
-    """`has_f64_views`, and the error that it is for"""
-    source, path = REPRODUCERS / "f64_views.mlir", tmp_path / "f64.vmfb"
-    local = ("--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu")
-    for flags, results in (((), "0 1.875 0 2"), (("--iree-input-demote-f64-to-f32=false",), "1 2 3 4")):
-        ended = compile_(source, *local, "--iree-llvmcpu-target-cpu=host", *flags, output=path)
-        assert ended.returncode == 0, ended.stderr
-        tool = Path(sys.executable).parent / "iree-run-module"
-        command = [str(tool), f"--module={path}", "--device=local-task", "--input=4xf64=1,2,3,4"]
-        ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-        assert f"4xf32={results}" in ran.stdout
-
-
-@on_this_release
-def test_tf32_buffer() -> None:
-    """no workaround: the compiler runs in a worker"""
-    local = ("--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu")
-    assert crashed(compile_(REPRODUCERS / "tf32_buffer.mlir", *local))
