@@ -82,7 +82,7 @@ def find_normalizing(
         kept = block.epilogues | once
         rows = _row_sites(block, epilogues_of(block.ops, products=True) | once, larger)
         found += rows.values()
-        ends = [each for each in block.ops if each not in kept and _ends(each, kept)]
+        ends = [each for each in block.ops if each not in kept | block.once and _ends(each, kept)]
         kept |= set(ends)
         sites = [_normalizing_site(each, kept, large=each not in rows) for each in ends]
         found.extend(each for each in sites if each is not None)
@@ -98,7 +98,7 @@ def _row_sites(
     may be the end of another one.
     """
     waiting = [op for op in block.ops if _ends_row(op, kept)]
-    tried, found = set[ir.Operation](), list[tuple[int, ir.Operation, Site]]()
+    tried, found = {*block.once}, list[tuple[int, ir.Operation, Site]]()
     while waiting:
         op = waiting.pop()
         if op in tried or op in kept or not is_elementwise(op) or is_source(op):

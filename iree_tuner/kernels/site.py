@@ -34,7 +34,7 @@ from iree_tuner.kernels.moved import (
     reshaped,
     zeros,
 )
-from iree_tuner.kernels.moves import HOISTED, SCAN
+from iree_tuner.kernels.moves import HOISTED, SCAN, computed_once
 from iree_tuner.kernels.operands import ComputedOperand, computed_operands
 from iree_tuner.kernels.padded_sums import build_spread_sum, build_sum
 from iree_tuner.kernels.shapes import groups_of
@@ -147,10 +147,11 @@ def roots_of(module: ir.Module) -> list[ir.Operation]:
 def _walk(module: ir.Module, larger: dict[ir.Operation, bytes], notes: list[str]) -> list[_Own]:
     roots = roots_of(module)
     numbers = {op: number for number, op in enumerate(roots)}
-    attentions = [searched(notes, _attention_of, op, larger, numbers) for op in roots]
+    once = computed_once(module)
+    attentions = [[] if op in once else searched(notes, _attention_of, op, larger, numbers) for op in roots]
     taken = set(larger)  # a transpose goes to the root op that reads through it, not to one that writes
     products = [
-        _inside(searched(notes, _sites_of, op, taken), larger, root)
+        [] if op in once else _inside(searched(notes, _sites_of, op, taken), larger, root)
         for root, op in reversed([*enumerate(roots)])
     ]
     larger |= {last: site.case for own in products for site, last in own if site.problem.halves is not None}

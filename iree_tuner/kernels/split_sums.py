@@ -25,7 +25,6 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import func
 
-from iree_tuner.compiler.context import ops_in
 from iree_tuner.compiler.linalg import access, generic
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.followed import around, followed
@@ -46,6 +45,8 @@ from iree_tuner.kernels.moves import (
     INSERT,
     JOINS,
     SLICE,
+    blocks_in,
+    computed_once,
     has_gaps,
     is_elementwise,
     is_followed,
@@ -85,8 +86,6 @@ LEAST_ELEMENTS = 1 << 16
 LARGE = 1 << 20
 """The least elements for which the compiler's reductions, and ops on several dimensions, are slow."""
 
-_FUNCTIONS = ("util.func", "func.func")
-
 
 @dataclass(frozen=True)
 class OpsOfBlock:
@@ -107,10 +106,10 @@ def blocks_of(module: ir.Module) -> list[OpsOfBlock]:
     """The blocks of the functions of a program in the phase of preprocessing (after `abi`)."""
     found: list[OpsOfBlock] = []
     roots = {op: number for number, op in enumerate(roots_of(module))}
-    functions = (op for op in ops_in(module.body) if op.name in _FUNCTIONS)
-    for block in (block for op in functions for block in op.regions[0].blocks):
+    once = computed_once(module)
+    for block in blocks_in(module):
         ops = [each.operation for each in block.operations]
-        found.append(OpsOfBlock(ops, _computed_once(ops), epilogues_of(ops), roots))
+        found.append(OpsOfBlock(ops, once.intersection(ops), epilogues_of(ops), roots))
     return found
 
 
@@ -290,19 +289,6 @@ def _updates(op: ir.Operation) -> bool:
     return before is None or not (is_followed(before) or is_source(before))
 
 
-def _computed_once(ops: Iterable[ir.Operation]) -> set[ir.Operation]:
-    """Ops on constants only, which the compiler evaluates once, when a program is loaded."""
-    found: set[ir.Operation] = set()
-    for op in ops:
-        before = [producer(each) for each in (*op.operands, *captured(op))]
-        made = [each for each in before if each is not None]
-        if is_followed(op) and len(made) == len(before) and all(
-            each in found or each.name in HOISTED or is_source(each) for each in made
-        ):  # fmt: skip
-            found |= set() if is_source(op) else {op}
-    return found
-
-
 def epilogues_of(ops: Iterable[ir.Operation], *, products: bool = False) -> set[ir.Operation]:
     """Elementwise ops after products and sums that do not widen the type. They join the same dispatch.
 
@@ -434,7 +420,7 @@ def find_sums(blocks: Sequence[OpsOfBlock]) -> list[Site]:
     found: list[tuple[int, Site]] = []
     for block in blocks:
         kept = block.epilogues | block.once
-        for op in filter(is_large_sum, block.ops):
+        for op in (each for each in block.ops if is_large_sum(each) and each not in block.once):
             sites = dict.fromkeys(_site_of(op, kept, alone=alone) for alone in (False, True))
             for count, site in filter(None, sites):
                 found.append((count, replace(site, roots=(block.roots[op],))))
@@ -452,7 +438,7 @@ def find_reductions(blocks: Sequence[OpsOfBlock], taken: Collection[int]) -> lis
     for block in blocks:
         kept = block.epilogues | block.once
         for op in (each for each in block.ops if block.roots.get(each) not in taken):
-            if is_large_sum(op) or not _reduces(op):
+            if is_large_sum(op) or op in block.once or not _reduces(op):
                 continue
             sites = dict.fromkeys(_reduction_site(op, kept, alone=alone) for alone in (False, True))
             found += [replace(site, roots=(block.roots[op],)) for site in sites if site is not None]
