@@ -8,7 +8,7 @@ flow, and a kernel computes the operand's elements where it needs them (`Nest`).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -70,9 +70,22 @@ def computed_operand(root: ir.Operation, at: int, factor: ir.FloatType) -> Compu
 
     `factor` is the type of the elements that are multiplied. A product may widen integers itself.
     """
+    most = math.prod(ir.RankedTensorType(root.operands[at].type).shape)
+    every = partial(_is_followed, most=most)
+
+    def moves(op: ir.Operation) -> bool:
+        return every(op) and is_move(op)
+
+    return _computed_by(root, at, factor, every) or _computed_by(root, at, factor, moves)
+
+
+def _computed_by(
+    root: ir.Operation, at: int, factor: ir.FloatType, follows: Callable[[ir.Operation], bool]
+) -> ComputedOperand | None:
+    """How ops that are followed compute an operand: all, or, if these read too much, moves before a cast."""
     value = root.operands[at]
     kind = ir.RankedTensorType(value.type)
-    ops, inputs = graph_of(value, partial(_is_followed, most=math.prod(kind.shape)), _MOST_OPS)
+    ops, inputs = graph_of(value, follows, _MOST_OPS)
     widens = _widens(root, at)
     computes = any(is_elementwise(each) and not is_move(each) and not is_source(each) for each in ops)
     most = math.prod(kind.shape) * factor.width

@@ -77,7 +77,7 @@ from iree_tuner.kernels.site import (
 from iree_tuner.ops.contraction import Contraction
 from iree_tuner.ops.dag import captured
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.ops.structure import indexing_maps, iterators, loop_sizes, shape_of
+from iree_tuner.ops.structure import indexing_maps, iterators, loop_sizes
 
 MOST_INPUTS, _LEAST_OPS = 12, 2
 LEAST_ELEMENTS = 1 << 16
@@ -440,7 +440,8 @@ def find_reductions(blocks: Sequence[OpsOfBlock], taken: Collection[int]) -> lis
         for op in (each for each in block.ops if block.roots.get(each) not in taken):
             if is_large_sum(op) or op in block.once or not reduces(op):
                 continue
-            sites = dict.fromkeys(_reduction_site(op, kept, alone=alone) for alone in (False, True))
+            how = [(again, alone) for again in (True, False) for alone in (False, True)]
+            sites = dict.fromkeys(_reduction_site(op, kept, again=again, alone=alone) for again, alone in how)
             found += [replace(site, roots=(block.roots[op],)) for site in sites if site is not None]
     return found
 
@@ -483,32 +484,52 @@ def only_for(op: ir.Operation, before: Sequence[ir.Operation]) -> list[ir.Operat
     return [each for each in before if each in needed]
 
 
-def _computed_again(op: ir.Operation, before: Sequence[ir.Operation]) -> list[ir.Operation]:
+def _computed_again(
+    op: ir.Operation, before: Sequence[ir.Operation], kept: Collection[ir.Operation]
+) -> list[ir.Operation]:
     """The ops, of these before it in order, that an op computes itself: those for it only, and some others.
 
-    A value that others read, too, is computed again where that reads no more bytes than the value has. The
-    compiler would write it: the exponents of a softmax, for example, and casts to f32.
+    A value that others read, too, is computed again where that reads no more bytes than the value has, if
+    none of the others needs it as an array. The compiler would write it: the exponents of a softmax, for
+    example, and casts to f32.
     """
     needed = {op}
     for at, each in reversed([*enumerate(before)]):
         users = [use.owner.operation for use in each.result.uses]
         if needed.issuperset(users):
             needed.add(each)
-        elif each not in needed and not needed.isdisjoint(users):
+        elif each not in needed and not needed.isdisjoint(users) and not _is_array(each, kept):
             cone = [*only_for(each, before[:at]), each]
-            size = math.prod(shape_of(each.result.type))
-            read = [one.type for one in gathered(cone)[0] if math.prod(shape_of(one.type)) >= size]
-            bits = sum(ElementType.of(one).bits for one in read)
+            read = [ir.RankedTensorType(one.type) for one in gathered(cone)[0]]
+            size = math.prod(ir.RankedTensorType(each.result.type).shape)
+            bits = sum(ElementType.of(one).bits for one in read if math.prod(one.shape) >= size)
             needed |= {*cone} if bits <= ElementType.of(each.result.type).bits else set()
     return [each for each in before if each in needed]
 
 
-def _reduction_site(op: ir.Operation, kept: Collection[ir.Operation], *, alone: bool) -> Site | None:
-    """The site of a reduction; unless it is `alone`, with what follows elementwise, if it may have that."""
+def _is_array(op: ir.Operation, kept: Collection[ir.Operation]) -> bool:
+    """Whether others than elementwise ops and reductions read an op's result, perhaps behind moves."""
+
+    def needs(user: ir.Operation) -> bool:
+        if user not in kept and (is_view(user) or is_move(user)):
+            return _is_array(user, kept)
+        return user in kept or not (is_elementwise(user) or combined_by(user))
+
+    return any(map(needs, users_of(op.result)))
+
+
+def _reduction_site(
+    op: ir.Operation, kept: Collection[ir.Operation], *, again: bool, alone: bool
+) -> Site | None:
+    """The site of a reduction; unless it is `alone`, with what follows elementwise, if it may have that.
+
+    With `again`, it also has values that others read (`_computed_again`).
+    """
     whole = op.operands[0]
     own = [] if producer(whole) in kept else computed_before(whole, kept)
     moved = {each for each in own if is_move(each) and joins_product(each.operands[0], kept)}
-    own = _computed_again(op, computed_before(whole, {*kept, *moved}) if moved else own)
+    own = computed_before(whole, {*kept, *moved}) if moved else own
+    own = _computed_again(op, own, kept) if again else only_for(op, own)
     read, written = map(dimensions, indexing_maps(op))
     for before, then in around(own, op, alone=alone):
         values, every = gathered([*before, op])

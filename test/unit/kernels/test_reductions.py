@@ -194,7 +194,9 @@ func.func @main(%x: tensor<6x30x50xf16>, %y: tensor<6x30x50xf16>) -> tensor<6x30
 
 def test_what_others_read_is_computed_again(monkeypatch) -> None:
     """Unless that reads more: nothing of a softmax is written but maxima, sums and results."""
-    highest, sums = found_by(partial(find_reductions, taken=()), SOFTMAX)
+    find = partial(find_reductions, taken=())
+    highest, of_cast, sums, of_exponents = found_by(find, SOFTMAX)
+    assert [str(site.problem.inputs[0]) for site in (of_cast, of_exponents)] == ["6x30x50xf32"] * 2
     (whole,) = found_by(find_normalizing, SOFTMAX)
     given = [[str(each) for each in site.problem.inputs] for site in (highest, sums, whole)]
     assert [sorted(each) for each in given] == [
@@ -206,8 +208,17 @@ def test_what_others_read_is_computed_again(monkeypatch) -> None:
     np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=1e-5)
     text = SOFTMAX.replace("stablehlo.exponential %d", "stablehlo.add %d, %k")
     text = text.replace("%y: tensor<6x30x50xf16>", "%k: tensor<6x30x50xf32>")
-    _, sums = found_by(partial(find_reductions, taken=()), text)
+    *_, sums = found_by(find, text)
     assert [str(each) for each in sums.problem.inputs] == ["6x30x50xf32"], "of two arrays"
+    product = """%e = stablehlo.exponential %d : tensor<6x30x50xf32>
+  %q = stablehlo.dot_general %e, %y, batching_dims = [0] x [0], contracting_dims = [1] x [1]
+      : (tensor<6x30x50xf32>, tensor<6x30x50xf16>) -> tensor<6x50x50xf32>"""
+    text = SOFTMAX.replace("%e = stablehlo.exponential %d : tensor<6x30x50xf32>", product)
+    text = text.replace("-> tensor<6x30x50xf16> {", "-> (tensor<6x30x50xf16>, tensor<6x50x50xf32>) {")
+    kinds = "tensor<6x30x50xf16>, tensor<6x50x50xf32>"
+    text = text.replace("return %z : tensor<6x30x50xf16>", f"return %z, %q : {kinds}")
+    *_, sums = found_by(find, text)
+    assert [str(each) for each in sums.problem.inputs] == ["6x30x50xf32"], "a product reads it anyway"
 
 
 def test_others_are_left_to_the_compiler() -> None:
