@@ -532,6 +532,8 @@ def _reduction_site(
     own = _computed_again(op, own, kept) if again else only_for(op, own)
     read, written = map(dimensions, indexing_maps(op))
     for before, then in around(own, op, alone=alone):
+        if again and not before:
+            break
         values, every = gathered([*before, op])
         try:
             plan = plan_of(every[:-1], whole)
