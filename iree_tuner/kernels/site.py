@@ -94,10 +94,10 @@ _Own = list[tuple[Site, ir.Operation]]
 
 
 def searched(notes: list[str], find: Callable[..., Sequence[_T]], *given: object) -> list[_T]:
-    """What a search finds. If it fails, that is nothing, and `notes` gets why: other searches go on."""
+    """Search, or find nothing and note why, if the search fails: the results of others are kept."""
     try:
         return [*find(*given)]
-    except Exception as error:  # of any type: the program may be of a kind that nobody has tried
+    except Exception as error:  # of any type: programs of all kinds come here
         name = find.__name__.strip("_")
         notes.append(f"a search for kernels failed, {name}: {type(error).__name__}: {error}")
         return []
