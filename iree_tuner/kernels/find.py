@@ -26,7 +26,7 @@ from iree_tuner.kernels.pooling import find_pools
 from iree_tuner.kernels.read_back import find_read_back
 from iree_tuner.kernels.readings import find_readings
 from iree_tuner.kernels.scans import find_scans
-from iree_tuner.kernels.site import Site, find_sites, roots_of
+from iree_tuner.kernels.site import Site, find_sites, roots_of, searched
 from iree_tuner.kernels.spec import bring_into_form, put_into, rewrite_readings
 from iree_tuner.kernels.split_sums import (
     blocks_of,
@@ -92,6 +92,7 @@ class Places:
         joint: products that can be combined into joint products.
         rewritten: the places of the program after these products are combined.
         dispatches: names of the program's dispatches (`dispatches_with_roots`).
+        notes: searches that failed, and why.
     """
 
     places: tuple[Place, ...]
@@ -99,6 +100,7 @@ class Places:
     joint: tuple[Site, ...] = ()
     rewritten: tuple[Place, ...] = ()
     dispatches: Mapping[int, str] = field(default_factory=dict[int, str])
+    notes: tuple[str, ...] = ()
 
 
 def find_places(program: Program, target: Target, workers: Workers, kernels: Sequence[Kernel] = ()) -> Places:
@@ -130,11 +132,12 @@ def begin_finding(
         places = workers.wait(own)
         if rewritten is None:
             return places
-        sites, after = workers.wait(rewritten)
+        sites, after, failed = workers.wait(rewritten)
+        notes = tuple(dict.fromkeys((*places.notes, *failed)))
         known = {each.case: each.dispatches for place in places.places for each in place.sites}
         after = tuple(_named_as(place, known) for place in after)
         joint = tuple(replace(each, dispatches=_names([each], places.dispatches)) for each in sites)
-        return replace(places, joint=joint, rewritten=after)
+        return replace(places, joint=joint, rewritten=after, notes=notes)
 
     return found
 
@@ -152,28 +155,44 @@ def find_here(
     """The places of a program without joint products. Runs in a worker. Chains and norms are optional."""
     session = session_for(target.flags)
     with session.context, ir.Location.unknown():
+        notes: list[str] = []
         module = _before_dispatches(data, name, target, session)
         mark_roots(module)
         formed = session.parse(to_bytecode(module))
-        read = _formed(formed)
-        first = fold_known(formed)
+        (given,) = searched(notes, _rewritten, formed) or [None]
+        if given is None:  # a step failed, maybe halfway
+            formed = session.parse(to_bytecode(module))
+            bring_into_form(formed)
         marks = [_number_in(op.location) for op in roots_of(formed)]
         sites = [
-            tuple(replace(_renumbered(read(site), marks), first=first) for site in own)
-            for own in _every(formed, session, target, chains=chains, norms=norms)
+            tuple(_renumbered(given(site) if given else site, marks) for site in own)
+            for own in _every(formed, session, target, notes, chains=chains, norms=norms)
         ]
         session.run(module, start="abi", stop="executable-sources")
         found = _target_of(module)
         if found is None:
             raise TunerError("the program has no dispatches", location=name)
         dispatches = dispatches_with_roots(module)
-        return Places(_merged(sites, dispatches), found, dispatches=dispatches)
+        told = tuple(dict.fromkeys(notes))
+        return Places(_merged(sites, dispatches), found, dispatches=dispatches, notes=told)
 
 
 def find_joint_here(
     data: bytes, name: str, target: Target, *, chains: bool = False, norms: bool = False
-) -> tuple[tuple[Site, ...], tuple[Place, ...]]:
-    """The products of a program that can be combined, and its places when they are. Runs in a worker."""
+) -> tuple[tuple[Site, ...], tuple[Place, ...], tuple[str, ...]]:
+    """The products of a program that can be combined, its places when they are, and searches that failed.
+
+    Runs in a worker.
+    """
+    notes: list[str] = []
+    found = searched(notes, _joint_places, data, name, target, notes, chains, norms)
+    ((sites, places),) = found or [((), ())]
+    return sites, places, tuple(dict.fromkeys(notes))
+
+
+def _joint_places(
+    data: bytes, name: str, target: Target, notes: list[str], chains: bool, norms: bool
+) -> list[tuple[tuple[Site, ...], tuple[Place, ...]]]:
     session = session_for(target.flags)
     with session.context, ir.Location.unknown():
         module = _before_dispatches(data, name, target, session)
@@ -181,12 +200,19 @@ def find_joint_here(
         found = Counter(find_joint(module, on_host=target.native))
         joined = tuple(replace(read(site), times=times) for site, times in found.items())
         if not joined:
-            return (), ()
+            return []
         put_into(module, [(site, _JOINT.make(site.problem)) for site in joined])
         first = fold_known(module)
-        every = _every(module, session, target, chains=chains, norms=norms)
+        every = _every(module, session, target, notes, chains=chains, norms=norms)
         found = [tuple(replace(read(each), first=first) for each in own) for own in every]
-        return joined, _merged(found, {})
+        return [(joined, _merged(found, {}))]
+
+
+def _rewritten(module: ir.Module) -> list[Callable[[Site], Site]]:
+    """`_formed`, with scalars that constants decide."""
+    read = _formed(module)
+    first = fold_known(module)
+    return [lambda site: replace(read(site), first=first)]
 
 
 def _formed(module: ir.Module) -> Callable[[Site], Site]:
@@ -214,25 +240,27 @@ def _before_dispatches(data: bytes, name: str, target: Target, session: Compiler
 
 
 def _every(
-    module: ir.Module, session: CompilerSession, target: Target, *, chains: bool, norms: bool
-) -> list[tuple[Site, ...]]:
-    """The sites of a program.
+    module: ir.Module, session: CompilerSession, target: Target, notes: list[str], *,
+    chains: bool, norms: bool,
+) -> list[tuple[Site, ...]]:  # fmt: skip
+    """The sites of a program. `notes` gets the searches that failed.
 
     With `chains`, also chains that save dispatches, and sums to split. With `norms`, sums and the elementwise
     ops that normalise by them, and operands of products that are computed of smaller arrays.
     """
+    of = partial(searched, notes)
     with unchanged():
         blocks = blocks_of(module) if chains or norms else []
         larger: dict[ir.Operation, bytes] = {}
-        sites = find_sites(module, larger)
-        normal = find_normalizing(blocks, larger) if norms else []
-        chained = find_chains(blocks, larger) if chains else []  # from the results of norms
-        normal += find_computed(blocks) + find_pools(blocks) if norms else []
-        sums = find_sums(blocks)
+        sites = find_sites(module, larger, notes)
+        normal = of(find_normalizing, blocks, larger) if norms else []
+        chained = of(find_chains, blocks, larger) if chains else []  # from the results of norms
+        normal += of(find_computed, blocks) + of(find_pools, blocks) if norms else []
+        sums = of(find_sums, blocks)
         taken = {root for own in (*sites, normal) for site in own for root in site.roots}
-        normal += [*find_reductions(blocks, taken), *find_scans(blocks)] if norms else []
-        inputs = find_sliced_inputs(blocks) if chains else []
-        inputs += find_read_back(blocks) if chains and not target.native else []
+        normal += [*of(find_reductions, blocks, taken), *of(find_scans, blocks)] if norms else []
+        inputs = of(find_sliced_inputs, blocks) if chains else []
+        inputs += of(find_read_back, blocks) if chains and not target.native else []
     fewer = _saving(list(dict.fromkeys(chained)), session, target)
     wanted = [*(site for site in chained if site in fewer), *sums, *inputs]
     wanted += [site for site in normal if not _NORMS.refuses(site.problem)]

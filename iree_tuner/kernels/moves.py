@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 from iree.compiler import ir
 from iree.compiler.dialects import arith, tensor
 
-from iree_tuner.compiler.context import remembered
+from iree_tuner.compiler.context import ops_in, remembered, symbol_of
 from iree_tuner.compiler.linalg import PackOp, collapse, expand
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.kernel import Code, Kernel, KernelError, Packed, Packing, Problem
@@ -363,6 +363,38 @@ def repeats(op: ir.Operation, place: int) -> bool:
 LOAD = "util.global.load"
 HOISTED = ("arith.constant", LOAD, "flow.tensor.constant")
 """Ops that make constants. Ops on these are evaluated once, when the program is compiled or loaded."""
+_FUNCTIONS = ("util.func", "func.func")
+_WITHOUT_EFFECTS = ("linalg.", "tensor.", "iree_linalg_ext.")
+
+
+def blocks_in(module: ir.Module) -> list[ir.Block]:
+    """The blocks of a module's functions."""
+    functions = (op for op in ops_in(module.body) if op.name in _FUNCTIONS)
+    return [block for op in functions for block in op.regions[0].blocks]
+
+
+def computed_once(module: ir.Module) -> set[ir.Operation]:
+    """Ops on constants only, which the compiler evaluates once, when a program is compiled or loaded.
+
+    IREE 3.13 crashes where it would evaluate a kernel for a GPU when it compiles the program.
+    """
+    mutable = {symbol_of(each) for each in ops_in(module.body) if "is_mutable" in each.attributes}
+    found: set[ir.Operation] = set()
+    for op in (each.operation for block in blocks_in(module) for each in block.operations):
+        owners = [each.owner for each in (*op.operands, *captured(op))]
+        fixed = (
+            not isinstance(each, ir.Block) and _is_constant(each.operation, found, mutable) for each in owners
+        )
+        if op.results and op.name.startswith(_WITHOUT_EFFECTS) and not is_source(op) and all(fixed):
+            found.add(op)
+    return found
+
+
+def _is_constant(op: ir.Operation, found: Collection[ir.Operation], mutable: Collection[str]) -> bool:
+    if op.name == LOAD:
+        return ir.FlatSymbolRefAttr(op.attributes["global"]).value not in mutable
+    return op in found or op.name in HOISTED or is_source(op)
+
 
 MOST_PADDING = 1 << 20
 """The most bytes of zeros that packing may add. Beyond this growth, the compiler does not hoist an op

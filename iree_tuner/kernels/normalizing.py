@@ -45,6 +45,7 @@ from iree_tuner.kernels.split_sums import (
     is_large_sum,
     joins_product,
     places_before,
+    reduces,
     site_of_plan,
     sums_up,
     top,
@@ -82,7 +83,9 @@ def find_normalizing(
         kept = block.epilogues | once
         rows = _row_sites(block, epilogues_of(block.ops, products=True) | once, larger)
         found += rows.values()
-        ends = [each for each in block.ops if each not in kept and _ends(each, kept)]
+        taken = {root for site in rows.values() for root in site.roots}
+        apart = {op for op in block.ops if reduces(op) and block.roots[op] not in taken}
+        ends = [each for each in block.ops if each not in kept | block.once and _ends(each, kept, apart)]
         kept |= set(ends)
         sites = [_normalizing_site(each, kept, large=each not in rows) for each in ends]
         found.extend(each for each in sites if each is not None)
@@ -98,7 +101,7 @@ def _row_sites(
     may be the end of another one.
     """
     waiting = [op for op in block.ops if _ends_row(op, kept)]
-    tried, found = set[ir.Operation](), list[tuple[int, ir.Operation, Site]]()
+    tried, found = {*block.once}, list[tuple[int, ir.Operation, Site]]()
     while waiting:
         op = waiting.pop()
         if op in tried or op in kept or not is_elementwise(op) or is_source(op):
@@ -245,19 +248,24 @@ def _makes_sums(op: ir.Operation, kept: Collection[ir.Operation]) -> bool:
     return op in kept or sums_up(op, 2)
 
 
-def _ends(op: ir.Operation, kept: Collection[ir.Operation]) -> bool:
-    """Whether an op is large and elementwise, and others than such ops and large sums use its result."""
+def _ends(op: ir.Operation, kept: Collection[ir.Operation], apart: Collection[ir.Operation]) -> bool:
+    """Whether an op is large and elementwise, and others than such ops and large sums use its result.
+
+    `apart` are reductions that have kernels of their own.
+    """
     if not is_elementwise(op) or is_source(op) or _size(op.result) < LEAST_ELEMENTS:
         return False
-    return not all(_goes_on(use.owner.operation, _size(op.result), kept) for use in op.result.uses)
+    return not all(_goes_on(use.owner.operation, _size(op.result), kept, apart) for use in op.result.uses)
 
 
-def _goes_on(user: ir.Operation, size: int, kept: Collection[ir.Operation]) -> bool:
+def _goes_on(
+    user: ir.Operation, size: int, kept: Collection[ir.Operation], apart: Collection[ir.Operation]
+) -> bool:
     if user.name in (EXPAND, COLLAPSE):
-        return all(_goes_on(use.owner.operation, size, kept) for use in user.result.uses)
+        return all(_goes_on(use.owner.operation, size, kept, apart) for use in user.result.uses)
     if is_elementwise(user):
         return user not in kept and _size(user.result) == size
-    return is_large_sum(user)
+    return is_large_sum(user) or user in apart
 
 
 def _size(value: ir.Value) -> int:

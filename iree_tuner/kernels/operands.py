@@ -8,7 +8,7 @@ flow, and a kernel computes the operand's elements where it needs them (`Nest`).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -145,8 +145,21 @@ def computed_operand(
     the operand by default; or one that the operand is a reshape or a transpose of.
     """
     value = root.operands[at] if value is None else value
+    every = partial(_is_followed, most=math.prod(ir.RankedTensorType(value.type).shape))
+
+    def moves(op: ir.Operation) -> bool:
+        return every(op) and is_move(op)
+
+    return _computed_by(root, at, value, factor, every) or _computed_by(root, at, value, factor, moves)
+
+
+def _computed_by(
+    root: ir.Operation, at: int, value: ir.Value, factor: ir.FloatType,
+    follows: Callable[[ir.Operation], bool],
+) -> ComputedOperand | None:  # fmt: skip
+    """How ops that are followed compute an operand: all, or, if these read too much, moves before a cast."""
     kind = ir.RankedTensorType(value.type)
-    ops, inputs = graph_of(value, partial(_is_followed, most=math.prod(kind.shape)), _MOST_OPS)
+    ops, inputs = graph_of(value, follows, _MOST_OPS)
     widens = widened_by(root, at)
     computes = any(is_elementwise(each) and not is_move(each) and not is_source(each) for each in ops)
     most = math.prod(kind.shape) * factor.width

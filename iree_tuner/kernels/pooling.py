@@ -49,7 +49,7 @@ def find_pools(blocks: Sequence[OpsOfBlock]) -> list[Site]:
     found: list[Site] = []
     for block in blocks:
         for op in block.ops:
-            if window_of(op) is None or not is_static(op):
+            if op in block.once or window_of(op) is None or not is_static(op):
                 continue
             sites = (_site(op, _after(op, block)[:count], block) for count in (_MOST_STEPS, 0))
             found += [each for each in [next(filter(None, sites), None)] if each is not None]

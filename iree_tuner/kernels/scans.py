@@ -34,7 +34,7 @@ def find_scans(blocks: Sequence[OpsOfBlock]) -> list[Site]:
     found = list[Site]()
     for block in blocks:
         kept = block.epilogues | block.once
-        for op in filter(_scans, block.ops):
+        for op in (each for each in block.ops if _scans(each) and each not in block.once):
             own = [] if producer(op.operands[0]) in kept else computed_before(op.operands[0], kept)
             each = (_site_of(op, before, alone=alone) for alone in (False, True) for before in (own, _NONE))
             found += [replace(site, roots=(block.roots[op],)) for site in dict.fromkeys(filter(None, each))]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
+from typing import TypeVar
 
 from iree.compiler import ir
 from iree.compiler.dialects import func
@@ -33,7 +34,7 @@ from iree_tuner.kernels.moved import (
     reshaped,
     zeros,
 )
-from iree_tuner.kernels.moves import HOISTED, SCAN
+from iree_tuner.kernels.moves import HOISTED, SCAN, computed_once
 from iree_tuner.kernels.operands import ComputedOperand, computed_operands
 from iree_tuner.kernels.padded_sums import build_spread_sum, build_sum
 from iree_tuner.kernels.shapes import groups_of
@@ -86,19 +87,33 @@ class Site:
         return self.one_op or self.case
 
 
+_T = TypeVar("_T")
+
 _Own = list[tuple[Site, ir.Operation]]
 """Sites of a root op, each with its last op."""
 
 
+def searched(notes: list[str], find: Callable[..., Sequence[_T]], *given: object) -> list[_T]:
+    """Search, or find nothing and note why, if the search fails: the results of others are kept."""
+    try:
+        return [*find(*given)]
+    except Exception as error:  # of any type: programs of all kinds come here
+        name = find.__name__.strip("_")
+        notes.append(f"a search for kernels failed, {name}: {type(error).__name__}: {error}")
+        return []
+
+
 def find_sites(
-    module: ir.Module, larger: dict[ir.Operation, bytes] | None = None
+    module: ir.Module, larger: dict[ir.Operation, bytes] | None = None, notes: list[str] | None = None
 ) -> list[tuple[Site, ...]]:  # fmt: skip
     """For each root op, its sites: without epilogue, and with longer and longer epilogues.
 
     If the image has a padding, each site comes without and with it. `larger` gets the ops of problems of
-    several root ops, and the last ops of gated products, each with the problem's case.
+    several root ops, and the last ops of gated products, each with the problem's case. `notes` gets why the
+    search at a root op failed.
     """
-    return [tuple(site for site, _ in sites) for sites in _walk(module, {} if larger is None else larger)]
+    found = _walk(module, {} if larger is None else larger, [] if notes is None else notes)
+    return [tuple(site for site, _ in sites) for sites in found]
 
 
 def find_results(module: ir.Module, cases: Sequence[bytes]) -> list[tuple[int, ir.Operation]]:
@@ -110,7 +125,7 @@ def find_results(module: ir.Module, cases: Sequence[bytes]) -> list[tuple[int, i
     number = {case: index for index, case in enumerate(cases)}
     found = (
         [(number[site.case], last) for site, last in sites if site.case in number]
-        for sites in _walk(module, {})
+        for sites in _walk(module, {}, [])
     )
     return [own[-1] for own in found if own]
 
@@ -129,12 +144,16 @@ def roots_of(module: ir.Module) -> list[ir.Operation]:
     return roots
 
 
-def _walk(module: ir.Module, larger: dict[ir.Operation, bytes]) -> list[_Own]:
+def _walk(module: ir.Module, larger: dict[ir.Operation, bytes], notes: list[str]) -> list[_Own]:
     roots = roots_of(module)
     numbers = {op: number for number, op in enumerate(roots)}
-    attentions = [_attention_of(op, larger, numbers) for op in roots]
+    once = computed_once(module)
+    attentions = [[] if op in once else searched(notes, _attention_of, op, larger, numbers) for op in roots]
     taken = set(larger)  # a transpose goes to the root op that reads through it, not to one that writes
-    products = [_inside(_sites_of(op, taken), larger, root) for root, op in reversed([*enumerate(roots)])]
+    products = [
+        [] if op in once else _inside(searched(notes, _sites_of, op, taken), larger, root)
+        for root, op in reversed([*enumerate(roots)])
+    ]
     larger |= {last: site.case for own in products for site, last in own if site.problem.halves is not None}
     return _apart([list(pair) for pair in zip(attentions, reversed(products), strict=True)])
 

@@ -76,6 +76,7 @@ class Outlook:
         refusals: problems that no kernel computes, once for each kernel.
         joint: products that are combined into joint products.
         rewritten: the outlook of the program after these products are combined.
+        notes: searches that failed, and why.
     """
 
     target: str
@@ -83,6 +84,7 @@ class Outlook:
     refusals: tuple[Refusal, ...]
     joint: Chosen = ()
     rewritten: Outlook | None = None
+    notes: tuple[str, ...] = ()
 
 
 def outlook_of(found: Places, kernels: Sequence[Kernel]) -> Outlook:
@@ -103,10 +105,10 @@ def outlook_of(found: Places, kernels: Sequence[Kernel]) -> Outlook:
             if not taken and not isinstance(kernel, FusedOps | TritonNorms)  # for chains only
         ]
     if not found.joint:
-        return Outlook(found.target, tuple(pairs), tuple(refusals))
+        return Outlook(found.target, tuple(pairs), tuple(refusals), notes=found.notes)
     joint = [(site, JointProducts().make(site.problem)) for site in found.joint]
     rewritten = outlook_of(Places(found.rewritten, found.target), kernels)
-    return Outlook(found.target, tuple(pairs), tuple(refusals), joint, rewritten)
+    return Outlook(found.target, tuple(pairs), tuple(refusals), joint, rewritten, found.notes)
 
 
 def chains_in(outlook: Outlook) -> Chosen:
@@ -348,7 +350,7 @@ def find_competitors(
     }
     prepared = dict(zip(sites, prepare(sites, lab, timed=workloads), strict=True))
     kinds: list[KernelVariants | str] = []
-    notes: list[str] = []
+    notes = [*found.own.notes]
     for _, site, kernel in pairs:
         alone = prepared.get(site, "compared only within the program")
         if isinstance(alone, str):

@@ -25,7 +25,6 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import func
 
-from iree_tuner.compiler.context import ops_in
 from iree_tuner.compiler.linalg import access, generic
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.followed import around, followed
@@ -46,6 +45,8 @@ from iree_tuner.kernels.moves import (
     INSERT,
     JOINS,
     SLICE,
+    blocks_in,
+    computed_once,
     has_gaps,
     is_elementwise,
     is_followed,
@@ -85,8 +86,6 @@ LEAST_ELEMENTS = 1 << 16
 LARGE = 1 << 20
 """The least elements for which the compiler's reductions, and ops on several dimensions, are slow."""
 
-_FUNCTIONS = ("util.func", "func.func")
-
 
 @dataclass(frozen=True)
 class OpsOfBlock:
@@ -107,10 +106,10 @@ def blocks_of(module: ir.Module) -> list[OpsOfBlock]:
     """The blocks of the functions of a program in the phase of preprocessing (after `abi`)."""
     found: list[OpsOfBlock] = []
     roots = {op: number for number, op in enumerate(roots_of(module))}
-    functions = (op for op in ops_in(module.body) if op.name in _FUNCTIONS)
-    for block in (block for op in functions for block in op.regions[0].blocks):
+    once = computed_once(module)
+    for block in blocks_in(module):
         ops = [each.operation for each in block.operations]
-        found.append(OpsOfBlock(ops, _computed_once(ops), epilogues_of(ops), roots))
+        found.append(OpsOfBlock(ops, once.intersection(ops), epilogues_of(ops), roots))
     return found
 
 
@@ -290,19 +289,6 @@ def _updates(op: ir.Operation) -> bool:
     return before is None or not (is_followed(before) or is_source(before))
 
 
-def _computed_once(ops: Iterable[ir.Operation]) -> set[ir.Operation]:
-    """Ops on constants only, which the compiler evaluates once, when a program is loaded."""
-    found: set[ir.Operation] = set()
-    for op in ops:
-        before = [producer(each) for each in (*op.operands, *captured(op))]
-        made = [each for each in before if each is not None]
-        if is_followed(op) and len(made) == len(before) and all(
-            each in found or each.name in HOISTED or is_source(each) for each in made
-        ):  # fmt: skip
-            found |= set() if is_source(op) else {op}
-    return found
-
-
 def epilogues_of(ops: Iterable[ir.Operation], *, products: bool = False) -> set[ir.Operation]:
     """Elementwise ops after products and sums that do not widen the type. They join the same dispatch.
 
@@ -434,7 +420,7 @@ def find_sums(blocks: Sequence[OpsOfBlock]) -> list[Site]:
     found: list[tuple[int, Site]] = []
     for block in blocks:
         kept = block.epilogues | block.once
-        for op in filter(is_large_sum, block.ops):
+        for op in (each for each in block.ops if is_large_sum(each) and each not in block.once):
             sites = dict.fromkeys(_site_of(op, kept, alone=alone) for alone in (False, True))
             for count, site in filter(None, sites):
                 found.append((count, replace(site, roots=(block.roots[op],))))
@@ -452,14 +438,15 @@ def find_reductions(blocks: Sequence[OpsOfBlock], taken: Collection[int]) -> lis
     for block in blocks:
         kept = block.epilogues | block.once
         for op in (each for each in block.ops if block.roots.get(each) not in taken):
-            if is_large_sum(op) or not _reduces(op):
+            if is_large_sum(op) or op in block.once or not reduces(op):
                 continue
-            sites = dict.fromkeys(_reduction_site(op, kept, alone=alone) for alone in (False, True))
+            how = [(again, alone) for again in (True, False) for alone in (False, True)]
+            sites = dict.fromkeys(_reduction_site(op, kept, again=again, alone=alone) for again, alone in how)
             found += [replace(site, roots=(block.roots[op],)) for site in sites if site is not None]
     return found
 
 
-def _reduces(op: ir.Operation) -> bool:
+def reduces(op: ir.Operation) -> bool:
     """Whether an op reduces a large array by one of REDUCTIONS, from what that keeps as it is."""
     by = combined_by(op)
     if by not in _NEUTRAL or len(op.results) != 1 or start_of(op) != _NEUTRAL[by]:
@@ -497,14 +484,56 @@ def only_for(op: ir.Operation, before: Sequence[ir.Operation]) -> list[ir.Operat
     return [each for each in before if each in needed]
 
 
-def _reduction_site(op: ir.Operation, kept: Collection[ir.Operation], *, alone: bool) -> Site | None:
-    """The site of a reduction; unless it is `alone`, with what follows elementwise, if it may have that."""
+def _computed_again(
+    op: ir.Operation, before: Sequence[ir.Operation], kept: Collection[ir.Operation]
+) -> list[ir.Operation]:
+    """The ops, of these before it in order, that an op computes itself: those for it only, and some others.
+
+    A value that others read, too, is computed again where that reads no more bytes than the value has, if
+    none of the others needs it as an array. The compiler would write it: the exponents of a softmax, for
+    example, and casts to f32.
+    """
+    needed = {op}
+    for at, each in reversed([*enumerate(before)]):
+        users = [use.owner.operation for use in each.result.uses]
+        if needed.issuperset(users):
+            needed.add(each)
+        elif each not in needed and not needed.isdisjoint(users) and not _is_array(each, kept):
+            cone = [*only_for(each, before[:at]), each]
+            read = [ir.RankedTensorType(one.type) for one in gathered(cone)[0]]
+            size = math.prod(ir.RankedTensorType(each.result.type).shape)
+            bits = sum(ElementType.of(one).bits for one in read if math.prod(one.shape) >= size)
+            needed |= {*cone} if bits <= ElementType.of(each.result.type).bits else set()
+    return [each for each in before if each in needed]
+
+
+def _is_array(op: ir.Operation, kept: Collection[ir.Operation]) -> bool:
+    """Whether others than elementwise ops and reductions read an op's result, perhaps behind moves."""
+
+    def needs(user: ir.Operation) -> bool:
+        if user not in kept and (is_view(user) or is_move(user)):
+            return _is_array(user, kept)
+        return user in kept or not (is_elementwise(user) or combined_by(user))
+
+    return any(map(needs, users_of(op.result)))
+
+
+def _reduction_site(
+    op: ir.Operation, kept: Collection[ir.Operation], *, again: bool, alone: bool
+) -> Site | None:
+    """The site of a reduction; unless it is `alone`, with what follows elementwise, if it may have that.
+
+    With `again`, it also has values that others read (`_computed_again`).
+    """
     whole = op.operands[0]
     own = [] if producer(whole) in kept else computed_before(whole, kept)
     moved = {each for each in own if is_move(each) and joins_product(each.operands[0], kept)}
-    own = only_for(op, computed_before(whole, {*kept, *moved}) if moved else own)
+    own = computed_before(whole, {*kept, *moved}) if moved else own
+    own = _computed_again(op, own, kept) if again else only_for(op, own)
     read, written = map(dimensions, indexing_maps(op))
     for before, then in around(own, op, alone=alone):
+        if again and not before:
+            break
         values, every = gathered([*before, op])
         try:
             plan = plan_of(every[:-1], whole)

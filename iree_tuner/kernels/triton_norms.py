@@ -78,6 +78,11 @@ _OF_INTEGERS = {
     **dict.fromkeys(("arith.extui", "arith.uitofp"), f"({_UNSIGNED}).to({{kind}})"),
     **dict.fromkeys(("arith.index_cast", "arith.extsi", "arith.trunci", "arith.sitofp"), "({0}).to({kind})"),
 }  # fmt: skip
+_OF_BITS = {
+    **dict.fromkeys(("arith.extui", "arith.uitofp"), "({0}).to({kind})"),
+    **dict.fromkeys(("arith.extsi", "arith.sitofp"), "-({0}).to({kind})"),
+}
+"""Casts of one bit, which Triton casts to 0 and 1. It has no unsigned type of one bit."""
 _INTEGERS_COMPARED = (
     *(f"{{0}} {each} {{1}}" for each in ("==", "!=", "<", "<=", ">", ">=")),
     *(f"{_UNSIGNED} {each} {_UNSIGNED.replace('{0}', '{1}')}" for each in ("<", "<=", ">", ">=")),
@@ -432,7 +437,8 @@ def value_of(term: FormulaTerm, of: Sequence[str], kinds: Sequence[str] = ()) ->
     kind = {**TYPES, **_INTEGERS}[term.element]
     first = kinds[0].replace("index", "i32").replace("i", "int") if kinds else ""
     if term.op in _OF_INTEGERS:
-        return _OF_INTEGERS[term.op].format(*of, kind=kind, of=first)
+        written = {**_OF_INTEGERS, **_OF_BITS} if first == "int1" else _OF_INTEGERS
+        return written[term.op].format(*of, kind=kind, of=first)
     if term.op == OF_INTEGERS:
         return _INTEGERS_COMPARED[int(term.value)].format(*of, of=first)
     if term.op == CONSTANT:

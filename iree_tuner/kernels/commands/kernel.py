@@ -322,7 +322,9 @@ def tell_use(program: str, output: Path, target: Target, spec: Path | None = Non
 
 
 def tell_refusals(outlook: Outlook) -> None:
-    """Print the problems that kernels do not support, and why."""
+    """Print the problems that kernels do not support, and why, and searches that failed."""
+    for note in outlook.notes:
+        people.print(note, style="yellow")
     for each in outlook.refusals:
         where = ", ".join(dict.fromkeys(each.functions))
         line = f"{each.kernel} does not support {each.problem} in {where}: {each.why}"

@@ -64,13 +64,13 @@ def program(other: str = "%x", *, rows: int = 8, widths=WIDTHS) -> str:
 @cache
 def places(text: str):
     own = find_here(text.encode(), "p.mlir", HOST, chains=True)
-    joint, rewritten = find_joint_here(text.encode(), "p.mlir", HOST, chains=True)
+    joint, rewritten, _ = find_joint_here(text.encode(), "p.mlir", HOST, chains=True)
     return replace(own, joint=joint, rewritten=rewritten)
 
 
 def joint(text: str):
     """The sites of products that can be one."""
-    sites, _ = find_joint_here(text.encode(), "p.mlir", HOST)
+    sites, *_ = find_joint_here(text.encode(), "p.mlir", HOST)
     return sites
 
 
@@ -433,7 +433,7 @@ def test_weights_that_are_computed_otherwise_are_not_joined() -> None:
 def test_one_row_of_large_weights_is_not_joined_on_the_host() -> None:
     """A processor reads them from memory once, together or not, and joined ones are a copy."""
     large = {"q": 1 << 19, "k": 1 << 19}  # 48 MiB each
-    assert find_joint_here(of_torch(large, rows="1,1").encode(), "p.mlir", HOST) == ((), ())
+    assert find_joint_here(of_torch(large, rows="1,1").encode(), "p.mlir", HOST) == ((), (), ())
     assert len(find_joint_here(of_torch(large, rows="1,2").encode(), "p.mlir", HOST)[0]) == 2
 
 
@@ -456,4 +456,4 @@ def test_constants_of_more_dimensions_are_not_joined() -> None:
     text = "\n".join(
         (*head, f"func.func @main(%x: {x}) -> ({types}) {{", *lines, f"return %q, %k : {types}", "}")
     )
-    assert find_joint_here(text.encode(), "p.mlir", HOST) == ((), ())
+    assert find_joint_here(text.encode(), "p.mlir", HOST) == ((), (), ())

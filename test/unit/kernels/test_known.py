@@ -141,3 +141,47 @@ def test_what_constants_do_not_decide_stays() -> None:
         left = str(module)
     assert left.count("tensor.extract") == 2, "of nothing, and of what the program gets"
     assert "arith.select" not in left
+
+
+CONSTANTS = """
+util.global private @weights = dense<[0.5, 2.0]> : tensor<2xf16>
+util.global private mutable @state = dense<[0.5, 2.0]> : tensor<2xf16>
+func.func @main(%x: tensor<64x48xf16>) -> (tensor<64x48xf32>, tensor<729xi32>) {
+  %two = GLOBAL
+  %a = stablehlo.broadcast_in_dim %two, dims = [1] : (tensor<2xf16>) -> tensor<48x2xf16>
+  %b = stablehlo.broadcast_in_dim %two, dims = [0] : (tensor<2xf16>) -> tensor<2x48xf16>
+  %c = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+      : (tensor<48x2xf16>, tensor<2x48xf16>) -> tensor<48x48xf16>
+  %d = stablehlo.dot_general %x, %c, contracting_dims = [1] x [0]
+      : (tensor<64x48xf16>, tensor<48x48xf16>) -> tensor<64x48xf32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %at = stablehlo.constant dense<0> : tensor<729x1xi32>
+  %one = stablehlo.constant dense<1> : tensor<729xi32>
+  %start = stablehlo.constant dense<2> : tensor<729xi32>
+  %counts = "stablehlo.scatter"(%start, %at, %one) <{scatter_dimension_numbers = #stablehlo.scatter<
+      inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%p: tensor<i32>, %q: tensor<i32>):
+    %o = stablehlo.add %p, %q : tensor<i32>
+    stablehlo.return %o : tensor<i32>
+  }) : (tensor<729xi32>, tensor<729x1xi32>, tensor<729xi32>) -> tensor<729xi32>
+  %sums = "stablehlo.reduce_window"(%counts, %zero) <{
+      padding = dense<[[728, 0]]> : tensor<1x2xi64>, window_dimensions = array<i64: 729>}> ({
+  ^bb0(%p: tensor<i32>, %q: tensor<i32>):
+    %o = stablehlo.add %p, %q : tensor<i32>
+    stablehlo.return %o : tensor<i32>
+  }) : (tensor<729xi32>, tensor<i32>) -> tensor<729xi32>
+  return %d, %sums : tensor<64x48xf32>, tensor<729xi32>
+}"""
+"""A product, and running sums of places, of which one or both are computed of constants only."""
+
+
+@pytest.mark.parametrize(
+    ("name", "products"), [("@weights", ["64x48x48"]), ("@state", ["48x48x2", "64x48x48"])]
+)
+def test_what_the_compiler_computes_once_takes_no_kernel(name: str, products: list[str]) -> None:
+    """It fails where it would run a kernel for a GPU while it compiles the program."""
+    text = CONSTANTS.replace("GLOBAL", f"util.global.load {name} : tensor<2xf16>")
+    found = find_here(text.encode(), "p.mlir", CUDA, chains=True, norms=True).places
+    names = [place.sites[0].problem.name for place in found]
+    assert [each.split("_")[1] for each in names if each.startswith("matmul")] == products
+    assert not [each for each in names if "729" in each]

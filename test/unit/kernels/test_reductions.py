@@ -173,6 +173,54 @@ def test_a_nan_is_the_highest(monkeypatch) -> None:
     assert [*zip(*np.isnan(np.maximum.reduce(parts, -1)).nonzero(), strict=True)] == [(2, 1)]
 
 
+SOFTMAX = """
+func.func @main(%x: tensor<6x30x50xf16>, %y: tensor<6x30x50xf16>) -> tensor<6x30x50xf16> {
+  %l = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %o = stablehlo.constant dense<0.0> : tensor<f32>
+  %w = stablehlo.convert %x : (tensor<6x30x50xf16>) -> tensor<6x30x50xf32>
+  %m = stablehlo.reduce(%w init: %l) applies stablehlo.maximum across dimensions = [1]
+      : (tensor<6x30x50xf32>, tensor<f32>) -> tensor<6x50xf32>
+  %b = stablehlo.broadcast_in_dim %m, dims = [0, 2] : (tensor<6x50xf32>) -> tensor<6x30x50xf32>
+  %d = stablehlo.subtract %w, %b : tensor<6x30x50xf32>
+  %e = stablehlo.exponential %d : tensor<6x30x50xf32>
+  %s = stablehlo.reduce(%e init: %o) applies stablehlo.add across dimensions = [1]
+      : (tensor<6x30x50xf32>, tensor<f32>) -> tensor<6x50xf32>
+  %a = stablehlo.broadcast_in_dim %s, dims = [0, 2] : (tensor<6x50xf32>) -> tensor<6x30x50xf32>
+  %p = stablehlo.divide %e, %a : tensor<6x30x50xf32>
+  %z = stablehlo.convert %p : (tensor<6x30x50xf32>) -> tensor<6x30x50xf16>
+  return %z : tensor<6x30x50xf16>
+}"""
+
+
+def test_what_others_read_is_computed_again(monkeypatch) -> None:
+    """Unless that reads more: nothing of a softmax is written but maxima, sums and results."""
+    find = partial(find_reductions, taken=())
+    highest, of_cast, sums, of_exponents = found_by(find, SOFTMAX)
+    assert [str(site.problem.inputs[0]) for site in (of_cast, of_exponents)] == ["6x30x50xf32"] * 2
+    (whole,) = found_by(find_normalizing, SOFTMAX)
+    given = [[str(each) for each in site.problem.inputs] for site in (highest, sums, whole)]
+    assert [sorted(each) for each in given] == [
+        ["6x30x50xf16"], ["6x30x50xf16", "6x50xf32"], ["6x30x50xf16", "6x50xf32", "6x50xf32"],
+    ]  # fmt: skip
+    inputs = [values(np.random.default_rng(0), each) for each in sums.problem.inputs]
+    (expected,) = results(sums.case, inputs)
+    found = np.add.reduce(written(monkeypatch, sums.problem, inputs), -1)
+    np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=1e-5)
+    text = SOFTMAX.replace("stablehlo.exponential %d", "stablehlo.add %d, %k")
+    text = text.replace("%y: tensor<6x30x50xf16>", "%k: tensor<6x30x50xf32>")
+    *_, sums = found_by(find, text)
+    assert [str(each) for each in sums.problem.inputs] == ["6x30x50xf32"], "of two arrays"
+    product = """%e = stablehlo.exponential %d : tensor<6x30x50xf32>
+  %q = stablehlo.dot_general %e, %y, batching_dims = [0] x [0], contracting_dims = [1] x [1]
+      : (tensor<6x30x50xf32>, tensor<6x30x50xf16>) -> tensor<6x50x50xf32>"""
+    text = SOFTMAX.replace("%e = stablehlo.exponential %d : tensor<6x30x50xf32>", product)
+    text = text.replace("-> tensor<6x30x50xf16> {", "-> (tensor<6x30x50xf16>, tensor<6x50x50xf32>) {")
+    kinds = "tensor<6x30x50xf16>, tensor<6x50x50xf32>"
+    text = text.replace("return %z : tensor<6x30x50xf16>", f"return %z, %q : {kinds}")
+    *_, sums = found_by(find, text)
+    assert [str(each) for each in sums.problem.inputs] == ["6x30x50xf32"], "a product reads it anyway"
+
+
 def test_others_are_left_to_the_compiler() -> None:
     find = partial(find_reductions, taken=())
     assert not found_by(find, reduction("33x70", 1, "33", "f32", "add", "1.0")), "it starts from something"

@@ -60,6 +60,9 @@ LOG_OF_SUM = """
     %o = stablehlo.select %n, %t, %i : tensor<i1>, tensor<f32>"""
 
 SQUARED = "%y = stablehlo.multiply %x, %x : KIND"
+COUNTED = """%h = stablehlo.constant dense<1.0> : KIND
+  %c = stablehlo.compare GT, %x, %h : (KIND, KIND) -> tensor<9x70xi1>
+  %y = stablehlo.convert %c : (tensor<9x70xi1>) -> KIND"""
 OF_PRODUCT = """%p = stablehlo.dot_general %l, %n, contracting_dims = [1] x [0]
     : (tensor<9x9xf16>, tensor<9x70xf16>) -> tensor<9x70xf16>
   %e = stablehlo.convert %p : (tensor<9x70xf16>) -> KIND
@@ -79,7 +82,10 @@ LINES = {
     "one line": (scan((9000,), 0, "i32", HIGHEST, "-2147483648"), np.maximum, 0),
     "logs": (scan((3, 90), 1, "f32", LOG_OF_SUM, "0xFF800000"), np.logaddexp, 1),
     "squares": (scan((9, 70), 1, "f32", before=SQUARED), np.add, 1),
+    "counts": (scan((9, 70), 1, "f32", before=COUNTED), np.add, 1),
 }  # fmt: skip
+OF = {"squares": np.square, "counts": lambda x: x > 1}
+"""What is added up of `%x`."""
 
 
 def given_to(problem):
@@ -102,7 +108,7 @@ def test_they_compute_what_numpy_does(monkeypatch, name: str, workgroups: int) -
     assert site.problem.scanned == along
     (x,) = given = given_to(site.problem)
     wide = x.astype(np.int64 if x.dtype == np.int32 else np.float64)
-    wanted = combine.accumulate(np.square(wide) if name == "squares" else wide, along)
+    wanted = combine.accumulate(OF.get(name, np.positive)(wide), along)
     found = written(monkeypatch, site.problem, given)
     near = {"f32": 1e-5, "f16": 2.0**-10, "bf16": 2.0**-8, "i32": 0.0}[site.problem.result.element_type]
     np.testing.assert_allclose(found.astype(wanted.dtype), wanted, rtol=near)

@@ -3,9 +3,11 @@
 import pytest
 from problems import conv, einsum, matmul, site_in, sites_in
 
-from iree_tuner.kernels.find import find_here, target_here
+from iree_tuner.kernels import find, site
+from iree_tuner.kernels.find import find_here, find_joint_here, target_here
 from iree_tuner.kernels.kernel import Conv, conv_of
 from iree_tuner.kernels.product_shape import Gemm, gemm_of
+from iree_tuner.kernels.source import outlook_of
 from iree_tuner.targets import parse_target
 
 LAYER = """
@@ -124,3 +126,31 @@ def test_kernels_are_for_the_executables_of_a_choice_of_flags(chip: str) -> None
     target = parse_target(f"llvm-cpu:{chip}")
     assert target_here(target) == find_here(LAYER.encode(), "p.mlir", target).target
     assert ('ukernels = "none"' in target_here(target)) == ("no-microkernels" in chip)
+
+
+@pytest.mark.parametrize(
+    ("room", "search", "left"),
+    [(find, "find_pools", 1), (find, "find_readings", 1), (site, "_attention_of", 1), (site, "_sites_of", 0)],
+)
+def test_a_search_that_fails_leaves_the_others_kernels(monkeypatch, room, search: str, left: int) -> None:
+    def fails(*_given: object) -> None:
+        raise IndexError("no such dimension")
+
+    fails.__name__ = search
+    monkeypatch.setattr(room, search, fails)
+    given = LAYER.encode(), "p.mlir", parse_target("cuda:sm_89")
+    found = find_here(*given, chains=True, norms=True)
+    assert len(found.places) == left
+    (note,) = outlook_of(found, ()).notes
+    step = "rewritten" if search == "find_readings" else search.strip("_")
+    assert note == f"a search for kernels failed, {step}: IndexError: no such dimension"
+
+
+def test_joint_products_are_searched_apart(monkeypatch) -> None:
+    def fails(*_given: object, **_more: object) -> None:
+        raise ValueError("no product")
+
+    monkeypatch.setattr(find, "find_joint", fails)
+    *found, (note,) = find_joint_here(LAYER.encode(), "p.mlir", parse_target("cuda:sm_89"))
+    assert found == [(), ()]
+    assert note.endswith("ValueError: no product")

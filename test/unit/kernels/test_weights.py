@@ -217,6 +217,42 @@ def test_other_kernels_are_not_asked_about_computed_operands() -> None:
     assert not site.problem.operands
 
 
+CHOSEN = """
+#id = affine_map<(i, j, k) -> (i, j, k)>
+#turned = affine_map<(i, j, k) -> (j, i, k)>
+func.func @main(%a: tensor<32x16x64xf32>, %b: tensor<32x16x64xf32>, %x: tensor<64x48xf16>)
+    -> tensor<512x48xf32> {
+  %c = tensor.empty() : tensor<32x16x64xi1>
+  %s = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%a, %b : tensor<32x16x64xf32>, tensor<32x16x64xf32>) outs(%c : tensor<32x16x64xi1>) {
+    ^bb0(%p: f32, %q: f32, %o: i1):
+      %g = arith.cmpf ogt, %p, %q : f32
+      linalg.yield %g : i1
+  } -> tensor<32x16x64xi1>
+  %d = tensor.empty() : tensor<16x32x64xi1>
+  %t = linalg.generic {indexing_maps = [#turned, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%s : tensor<32x16x64xi1>) outs(%d : tensor<16x32x64xi1>) {
+    ^bb0(%p: i1, %o: i1):
+      linalg.yield %p : i1
+  } -> tensor<16x32x64xi1>
+  %w = tensor.collapse_shape %t [[0, 1], [2]] : tensor<16x32x64xi1> into tensor<512x64xi1>
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<512x48xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<512x48xf32>) -> tensor<512x48xf32>
+  %r = linalg.matmul ins(%w, %x : tensor<512x64xi1>, tensor<64x48xf16>) outs(%f : tensor<512x48xf32>)
+      -> tensor<512x48xf32>
+  return %r : tensor<512x48xf32>
+}"""
+
+
+def test_conditions_of_larger_arrays_are_read() -> None:
+    """Which expert gets a token, for example: a product moves and widens the conditions alone."""
+    (place,) = find_here(CHOSEN.encode(), "p.mlir", parse_target("cuda:sm_89")).places
+    site, _ = place.site_for(KERNEL)
+    assert site is not None
+    assert [str(each) for each in site.problem.inputs] == ["32x16x64xi1", "64x48xf16"]
+
+
 def test_a_long_chain_before_a_product_is_an_array() -> None:
     """However long it is: nothing is too deep."""
     kind, same = "tensor<16x16xf16>", "affine_map<(i, j) -> (i, j)>"
