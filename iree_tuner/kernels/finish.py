@@ -70,8 +70,9 @@ def finishes_of(sums: ir.Value) -> list[Finish]:
 def is_part(value: ir.Value, sums: ir.Value) -> bool:
     """Whether a step after sums would compute a value instead of reading it."""
     op = producer(value)
-    whole = op is not None and op.name not in RESHAPES and _count(value) == _count(sums)
-    return op is not None and whole and _is_given(op, _count(sums))
+    while op is not None and op.name in RESHAPES:
+        op = producer(op.operands[0])
+    return op is not None and _count(value) == _count(sums) and _is_given(op, _count(sums))
 
 
 @dataclass

@@ -404,6 +404,13 @@ def digits(index: LoopSum, sizes: Sequence[int]) -> tuple[LoopSum, ...]:
         SplitError: a loop runs over more than one of the dimensions.
         NotIndexableError: no split of loops helps.
     """
+    variables = [each for each, _ in index.terms]
+    if len(sizes) > 1 and len(variables) == 1 and isinstance(variables[0], Clamped):
+        inside = variables[0]
+        if index == clamped(inside.index, inside.size) and inside.size == math.prod(sizes):
+            # where it is not clamped, it is the same; elsewhere, no place inside is wrong
+            outer, *others = digits(inside.index, sizes)
+            return (clamped(outer, sizes[0]), *others)
     found: list[LoopSum] = []
     for place in range(len(sizes) - 1):
         stride = math.prod(sizes[place + 1 :])

@@ -131,7 +131,19 @@ APPENDED = _program(  # a part of a tensor is written, which may be done in plac
     "%z = tensor.insert_slice %e into %x[5, 0] [1, 16] [1, 1] : tensor<1x16xf32> into tensor<8x16xf32>",
     "return %z : tensor<8x16xf32>",
 )
+_E, _F = "tensor<4x6x5x2xf32>", "tensor<4x6x10xf32>"
+ENCODED = _program(  # a part has two loops, more often than a loop may choose
+    "%x: tensor<4x6x2xf32>, %f: tensor<5xf32>) -> tensor<4x6x22xf16>",
+    f"%p = stablehlo.broadcast_in_dim %x, dims = [0, 1, 3] : (tensor<4x6x2xf32>) -> {_E}",
+    f"%q = stablehlo.broadcast_in_dim %f, dims = [2] : (tensor<5xf32>) -> {_E}",
+    f"%m = stablehlo.multiply %p, %q : {_E}", f"%c = stablehlo.reshape %m : ({_E}) -> {_F}",
+    f"%a = stablehlo.abs %c : {_F}", f"%b = stablehlo.add %c, %c : {_F}",
+    f"%r = {_join('%x, %a, %b', 2, f'tensor<4x6x2xf32>, {_F}, {_F}', 'tensor<4x6x22xf32>')}",
+    "%z = stablehlo.convert %r : (tensor<4x6x22xf32>) -> tensor<4x6x22xf16>",
+    "return %z : tensor<4x6x22xf16>",
+)  # fmt: skip
+
 PROGRAMS = {
     "halves": HALVES, "every other": EVERY_OTHER, "pairs": PAIRS, "rolled": ROLLED, "uneven": UNEVEN,
-    "skip": SKIP, "zeros": ZEROS, "positions": POSITIONS,
+    "skip": SKIP, "zeros": ZEROS, "positions": POSITIONS, "encoded": ENCODED,
 }  # fmt: skip

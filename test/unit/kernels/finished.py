@@ -163,3 +163,20 @@ def two_added(rows: int, columns: int, depth: int) -> str:
       }} -> {kind}
       return %sum : {kind}
     }}"""
+
+
+UPSAMPLED = """
+func.func @main(%x: tensor<2x6x10x32xf16>, %w: tensor<32x48xf16>, %s: tensor<2x3x5x48xf16>)
+    -> tensor<2x6x10x48xf16> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [3] x [0]
+      : (tensor<2x6x10x32xf16>, tensor<32x48xf16>) -> tensor<2x6x10x48xf32>
+  %1 = stablehlo.convert %0 : (tensor<2x6x10x48xf32>) -> tensor<2x6x10x48xf16>
+  %2 = stablehlo.broadcast_in_dim %s, dims = [0, 1, 3, 4] : (tensor<2x3x5x48xf16>) -> tensor<2x3x2x5x48xf16>
+  %3 = stablehlo.reshape %2 : (tensor<2x3x2x5x48xf16>) -> tensor<2x6x5x48xf16>
+  %4 = stablehlo.broadcast_in_dim %3, dims = [0, 1, 2, 4] : (tensor<2x6x5x48xf16>) -> tensor<2x6x5x2x48xf16>
+  %5 = stablehlo.reshape %4 : (tensor<2x6x5x2x48xf16>) -> tensor<2x6x10x48xf16>
+  %6 = stablehlo.add %1, %5 : tensor<2x6x10x48xf16>
+  return %6 : tensor<2x6x10x48xf16>
+}
+"""
+"""An image of half the size is repeated (`jnp.repeat`) and added to a product, as in pyramids of features."""

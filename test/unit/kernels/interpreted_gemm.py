@@ -16,7 +16,7 @@ import triton.language as tl
 import weights_given
 from after_abi import results
 from epilogues import expected, with_epilogue
-from finished import GATE, HARD_SWISH, LEAKY, MISH, NORM, finished, of_weights
+from finished import GATE, HARD_SWISH, LEAKY, MISH, NORM, UPSAMPLED, finished, of_weights
 from gated_programs import GEGLU, SWIGLU, WIDE, gated, gated_reference
 from interpreted_tensors import KNOWN, Tensor
 from problems import einsum, matmul, parts_with_bias, site_in
@@ -247,8 +247,19 @@ for steps, body, read in (
         (wanted,) = results(site.case, given)
         found = run(site.problem, form, given)
         assert np.abs(found - wanted).max() < 4e-3 * np.abs(wanted).max(), (steps, form)
-for how, forms in (("turned", ("plain", "persistent")), ("bytes", ("plain", "turned", "split"))):
-    text = finished(of_weights(37, 72, 64, how), GATE, [((1,), "f32"), ((0,), "f32")])
+READING = {
+    "upsampled": UPSAMPLED,
+    **{
+        how: finished(of_weights(37, 72, 64, how), GATE, [((1,), "f32"), ((0,), "f32")])
+        for how in ("turned", "bytes")
+    },
+}
+for how, forms in (
+    ("turned", ("plain", "persistent")),
+    ("bytes", ("plain", "turned", "split")),
+    ("upsampled", ("plain", "persistent")),
+):
+    text = READING[how]
     (place,) = find_here(text.encode(), how, parse_target("cuda:sm_90")).places
     site, why = place.site_for(TritonGemm())
     assert site is not None, why

@@ -191,6 +191,11 @@ def test_what_the_compiler_fuses_is_left_to_it() -> None:
     assert not [place for place in places if place.sites[0].problem.fused]
 
 
+def test_an_outer_product_is_read_through_a_joined_part_as_its_factors() -> None:
+    (site,) = found_in(PROGRAMS["encoded"])
+    assert {each.shape for each in site.problem.inputs} == {(4, 6, 2), (5,)}
+
+
 def test_what_others_use_is_not_computed_twice() -> None:
     """The sum is a result too: a chain begins after it."""
     text = HALVES.replace(f"%w = stablehlo.convert %o : (tensor<4x6x16xf16>) -> {X}",

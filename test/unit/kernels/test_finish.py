@@ -5,7 +5,17 @@ import pytest
 from kernels.after_abi import results
 from kernels.convs import Conv, program
 from kernels.epilogues import with_epilogue
-from kernels.finished import ELU, GATE, LEAKY, NORM, depthwise, finished, of_weights, two_added
+from kernels.finished import (
+    ELU,
+    GATE,
+    LEAKY,
+    NORM,
+    UPSAMPLED,
+    depthwise,
+    finished,
+    of_weights,
+    two_added,
+)
 from kernels.problems import einsum, form_of, matmul, site_in, sites_in
 from kernels.weights_given import arrays_of
 
@@ -106,6 +116,24 @@ def test_operands_may_be_moved_or_computed(how: str, last) -> None:
     wanted = x @ (w.T if how == "turned" else w) / (1 + np.exp(-gate)) - less[:, None]
     for alone in (site.case, site.one_op):
         assert np.abs(results(alone, given)[0] - wanted).max() < 1e-3 * np.abs(wanted).max()
+
+
+def test_what_is_repeated_behind_reshapes_is_read_where_it_is() -> None:
+    (place,) = find_here(UPSAMPLED.encode(), "p.mlir", CUDA).places
+    site, why = place.site_for(TritonGemm())
+    assert site is not None, why
+    assert [each.shape for each in site.problem.inputs][2:] == [(2, 3, 5, 48)]
+    assert site.problem.finish is not None
+    nest = site.problem.finish
+    (read,) = (each for each in nest.accesses if each.input != SUMS)
+    loops = np.indices(nest.sizes).reshape(len(nest.sizes), -1)
+    small = np.arange(2 * 3 * 5 * 48).reshape(2, 3, 5, 48)
+    np.testing.assert_array_equal(
+        read.offset + np.array(read.strides) @ loops, small.repeat(2, axis=1).repeat(2, axis=2).ravel()
+    )
+    named, why = place.site_for(CGemm())  # other kernels read the whole as a residual
+    assert named is not None, why
+    assert named.problem.epilogue == ("truncf", "residual")
 
 
 @needs_triton
