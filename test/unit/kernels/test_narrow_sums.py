@@ -84,9 +84,11 @@ def test_the_host_computes_the_same_with_kernels(name: str, tmp_path) -> None:
     assert placed(text, flags) == sum(times for *_, times in sites)
     inputs = inputs_of(text)
     (exact,) = results(in_f32(text), [each.astype(np.float32) for each in inputs])
-    ((default,), (own,)) = results(text, inputs), results(text, inputs, flags)
-    off, own_off = (np.abs(each - exact).max() for each in (default, own))
-    assert own_off <= max(off, 2e-3 * np.abs(exact).max())
+    (own,) = results(text, inputs, flags)
+    off, allowed = np.abs(own - exact).max(), 2e-3 * np.abs(exact).max()
+    if not off <= allowed:  # only then is the default compiled
+        (default,) = results(text, inputs)
+        assert off <= np.abs(default - exact).max()
 
 
 def in_f32(text: str) -> str:

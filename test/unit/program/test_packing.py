@@ -37,8 +37,7 @@ PROGRAM = f"""func.func @main(%x: {WIDE}, %w: {TALL}) -> {WIDE} {{
   %zero = arith.constant 0.0 : f32
 {zeros("z", SQUARE)}{zeros("y", WIDE)}{product("a", "x", "w", f"{WIDE}, {TALL}", SQUARE, "z")}\
 {product("b", "a", "a", f"{SQUARE}, {SQUARE}", SQUARE, "z")}\
-{product("c", "a", "b", f"{SQUARE}, {SQUARE}", SQUARE, "z")}\
-{product("r", "c", "x", f"{SQUARE}, {WIDE}", WIDE, "y")}\
+{product("r", "b", "x", f"{SQUARE}, {WIDE}", WIDE, "y")}\
   return %r : {WIDE}
 }}
 """
@@ -77,7 +76,7 @@ def test_packed_dispatches_compute_what_they_are_to(chip, tmp_path):
         dispatches = extract(load_program(path), target, lab.compilers).dispatches
         harnesses = [each.harness for each in dispatches if each.harness is not None]
         built = [lab.builder.build(each, None) for each in harnesses]
-    assert len(harnesses) >= 4
+    assert len(harnesses) >= 3
     for harness, default in zip(harnesses, built, strict=True):
         tensors = [tensor for binding in harness.bindings for tensor in binding.tensors]
         assert all(binding.offset + binding.length <= harness.buffer_bytes for binding in harness.bindings)
@@ -87,7 +86,7 @@ def test_packed_dispatches_compute_what_they_are_to(chip, tmp_path):
         assert found.ok, found.message
         assert chip != "host" or not found.note  # the interpreter has computed the same
     if chip == "host":
-        two_whole_buffers = 2 * 3 * 64 * 64 * 4
+        two_whole_buffers = 2 * 2 * 64 * 64 * 4
         assert min(each.buffer_bytes for each in harnesses) < two_whole_buffers
 
 
