@@ -201,7 +201,7 @@ for name in sorted(weights_given.WEIGHTS.keys() - {"heads"}):
             assert np.abs(found - wanted).max() < 8e-3 * np.abs(wanted).max(), (name, element, form)
 for rows, turned in ((1, False), (1, True), (5, False)):
     text = weights_given.packed_layers({"q": 128, "k": 128}, rows=rows, depth=320, turned=turned, gated=True)
-    _, rewritten = find_joint_here(text.encode(), "", parse_target("cuda:sm_90"), chains=True, norms=True)
+    _, rewritten, _ = find_joint_here(text.encode(), "", parse_target("cuda:sm_90"), chains=True, norms=True)
     (site,) = [place.sites[-1] for place in rewritten if place.sites[-1].problem.operands]
     given = weights_given.arrays_of(site.problem)
     given = [each if each.dtype == np.int8 else (each / 16).astype(each.dtype) for each in given]

@@ -397,7 +397,7 @@ def test_weights_that_are_computed_are_joined_before(which: str, tmp_path) -> No
     """The packed constants and their scales are side by side; kernels compute the joint weights of them."""
     text, name = OF_FEW_BITS[which]
     target = parse_target("cuda:sm_90")
-    sites, rewritten = find_joint_here(text.encode(), "p.mlir", target, chains=True, norms=True)
+    sites, rewritten, _ = find_joint_here(text.encode(), "p.mlir", target, chains=True, norms=True)
     assert len(sites) == 2
     (site,) = [place.sites[-1] for place in rewritten if place.sites[-1].problem.operands]
     assert site.problem.name == name
