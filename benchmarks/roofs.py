@@ -8,8 +8,8 @@ is that of the maker's data sheet: the time of the arithmetic at the peak of den
 reading operands and writing the result once at the speed of the device's memory, whichever is longer.
 Results of one kernel are often still in the cache when the next one reads them, so that some are above the
 roof. Beside it, PyTorch's own kernel for the root op (cuBLAS, cuDNN, attention) on operands of the same
-sizes, without what is fused to it; for moves and steps, a copy of as many bytes. Its time, too, is that of
-the device's trace.
+sizes, without what is fused to it (weights of few bits: of 16); for moves and steps, a copy of as many
+bytes. Its time, too, is that of the device's trace.
 """
 
 from __future__ import annotations
