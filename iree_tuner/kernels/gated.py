@@ -6,8 +6,10 @@ have one product that is cut into halves, or two products, which a joint product
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from iree.compiler import ir
 from iree.compiler.dialects import arith
@@ -26,8 +28,21 @@ from iree_tuner.ops.structure import indexing_maps
 from iree_tuner.ops.workload import Workload
 
 HALVES, EXCHANGED, GATED = "halves", "exchanged_halves", "gated"
-BEFORE = {"bias", "truncf"}
-"""The steps that both halves may have."""
+_ALONG = {"bias": arith.addf, "gain": arith.mulf, "minus": arith.subf}
+_OF_A_ROW = {"residual": "bias", "factor": "gain"}
+
+
+def steps_before(workload: Workload, epilogue: Sequence[str], loop: int) -> tuple[str, ...] | None:
+    """The steps that both halves have: along all columns, and `truncf`; None if there are others.
+
+    `loop` is that of the halves. An operand for each of two images, which are the halves, goes along columns,
+    and so does one of a result that is one row.
+    """
+    written = workload.maps[-1].loops
+    images = written[0] == loop and workload.loops[loop] == 2
+    found = (each.removeprefix("image_") if images else each for each in epilogue)
+    steps = tuple(_OF_A_ROW.get(each, each) if len(written) == 1 else each for each in found)
+    return steps if {*steps} <= {*_ALONG, "truncf"} else None
 
 
 @dataclass(frozen=True)
@@ -132,15 +147,15 @@ def build_gated(
 
     `epilogue` are the steps of both halves; `finish` builds the ops after these, from values of the halves.
     """
-    left, right, *biases = arguments
+    left, right, *more = arguments
     element = ir.RankedTensorType(found.halves[0].type).element_type
     sums = _sums(found, root, workload, left, right)
     made: dict[ir.Value, ir.Value] = {}
     for number, (half, end) in enumerate(zip(sums, found.halves, strict=True)):
-        value = half
+        value, extras = half, iter(more)
         for step in epilogue:
             narrow = step == "truncf"
-            value = retyped(value, element) if narrow else _with_bias(value, biases[0], number)
+            value = retyped(value, element) if narrow else _with_step(value, step, next(extras), number)
         made[end] = reshaped(value, ir.RankedTensorType(end.type).shape)
     return finish(made)
 
@@ -177,9 +192,10 @@ def _sums(
     return list(op.results)
 
 
-def _with_bias(value: ir.Value, bias: ir.Value, number: int) -> ir.Value:
-    """The value plus its half of a bias of all columns."""
-    kind, columns = ir.RankedTensorType(value.type), ir.RankedTensorType(bias.type).shape[0] // 2
-    half = retyped(sliced(bias, [number * columns], [columns], [columns]), kind.element_type)
+def _with_step(value: ir.Value, step: str, extra: ir.Value[Any], number: int) -> ir.Value:
+    """The value after a step with its half of an array of all columns."""
+    kind, columns = ir.RankedTensorType(value.type), math.prod(ir.RankedTensorType(extra.type).shape) // 2
+    half = sliced(reshaped(extra, [2 * columns]), [number * columns], [columns], [columns])
     maps = [ir.AffineMap.get_identity(kind.rank), access(kind.rank, [kind.rank - 1])]
-    return elementwise([value, half], maps, kind.shape, kind.element_type, arith.addf)
+    arrays = [value, retyped(half, kind.element_type)]
+    return elementwise(arrays, maps, kind.shape, kind.element_type, _ALONG[step])

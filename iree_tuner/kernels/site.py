@@ -23,7 +23,7 @@ from iree_tuner.kernels.epilogue import RowGroups, next_steps, producer, start_o
 from iree_tuner.kernels.expression import constant_of, number
 from iree_tuner.kernels.finish import finishes_of, is_part
 from iree_tuner.kernels.formula import follow
-from iree_tuner.kernels.gated import BEFORE, Gated, build_gated, find_gated
+from iree_tuner.kernels.gated import Gated, build_gated, find_gated, steps_before
 from iree_tuner.kernels.integers import Integers, Operands, Padding, operands_of, padding_of
 from iree_tuner.kernels.kernel import COMPUTED, Array, Problem
 from iree_tuner.kernels.moved import (
@@ -234,11 +234,9 @@ def _sites_of(root: ir.Operation, taken: set[ir.Operation]) -> _Own:
         sites.append((_site(workload, inputs, ops, epilogue, function, scale, groups), ops[-1]))
         sites += _padded(*sites[-1], padding, inputs, ops)
     branches = [_Branch(sites, inputs, ops), *_finishes(sites, padding, inputs, ops)]
-    gated = (
-        None if is_convolution(workload) else find_gated(root, workload, ops[ops.index(root) + 1 :], factor)
-    )
-    whole = gated is not None and {*epilogue} <= BEFORE and len(inputs) < 4
-    more = _gated_sites(sites[-1][0], gated, root, inputs, ops) if gated is not None and whole else []
+    after = None if is_convolution(workload) else ops[ops.index(root) + 1 :]
+    gated = None if after is None else find_gated(root, workload, after, factor)
+    more = [] if gated is None else _gated_sites(sites[-1][0], gated, root, inputs, ops)
     moved = [] if bias else _moved_sites(root, branches, start, taken)
     computed = [] if bias else _computed_sites(root, branches, start, taken)
     return [*(pair for each in branches for pair in each.sites), *moved, *computed, *more]
@@ -312,21 +310,23 @@ def _after(root: ir.Operation, ops: Sequence[ir.Operation]) -> list[ir.Operation
 def _gated_sites(
     site: Site, gated: Gated, root: ir.Operation, inputs: Sequence[ir.Value], ops: Sequence[ir.Operation]
 ) -> _Own:
-    """The sites of a product whose halves are multiplied, also with operands that are computed."""
-    before, last = site.problem, gated.after[-1]
-    epilogue = (*before.epilogue, *gated.steps)
-    problem = replace(before, result=array_of(last.result), epilogue=epilogue, halves=gated.loop)
+    """The sites of a product whose halves are multiplied, if there are any, also with computed operands."""
+    workload, last = site.problem.workload, gated.after[-1]
+    before = steps_before(workload, site.problem.epilogue, gated.loop)
+    if before is None:
+        return []
+    epilogue = (*before, *gated.steps)
+    problem = replace(site.problem, result=array_of(last.result), epilogue=epilogue, halves=gated.loop)
 
     def build(operands: Sequence[ir.Value], more: Sequence[ir.Value]) -> ir.Value:
         finish = partial(copy_ops, gated.after)
-        return build_gated(gated, root, before.workload, before.epilogue, [*operands, *more], finish)
+        return build_gated(gated, root, workload, before, [*operands, *more], finish)
 
     def alone(function: func.FuncOp) -> ir.Value:
         arguments = list(function.arguments)
         return build_dispatch(last.result.type, lambda: build(arguments[:2], arguments[2:]))
 
-    every = list(dict.fromkeys((*ops, *gated.ops)))
-    text = program_of(inputs, last.result.type, alone)
+    every, text = list(dict.fromkeys((*ops, *gated.ops))), program_of(inputs, last.result.type, alone)
     found = [(replace(site, problem=problem, case=case_of(inputs, every), one_op=text), last)]
     computes = _Computes(computed_operands(root), root.operands[:2], inputs[2:])
     if any(computes.computed) and computes.distinct:

@@ -199,8 +199,12 @@ for name in sorted(weights_given.WEIGHTS.keys() - {"heads"}):
         for form in ("words", "deep_words"):
             found = run(problem, form, given).reshape(wanted.shape)
             assert np.abs(found - wanted).max() < 8e-3 * np.abs(wanted).max(), (name, element, form)
-for rows, turned in ((1, False), (1, True), (5, False)):
-    text = weights_given.packed_layers({"q": 128, "k": 128}, rows=rows, depth=320, turned=turned, gated=True)
+for rows, how in ((1, "plain"), (1, "turned"), (5, "plain"), (1, "bytes"), (5, "bytes")):
+    text = weights_given.packed_layers(
+        {"q": 128, "k": 128}, rows=rows, depth=320, turned=how == "turned", gated=True
+    )
+    if how == "bytes":
+        text = weights_given.byte_layers({"q": 128, "k": 128}, rows=rows, depth=320, gated=True)
     _, rewritten, _ = find_joint_here(text.encode(), "", parse_target("cuda:sm_90"), chains=True, norms=True)
     (site,) = [place.sites[-1] for place in rewritten if place.sites[-1].problem.operands]
     given = weights_given.arrays_of(site.problem)

@@ -388,6 +388,14 @@ OF_FEW_BITS = {
         "matmul_2x5x128x128_f16_f16_f32_of_i8_truncf_halves_silu_gated",
     ),
     "bytes": (byte_layers(PACKED, rows=5), "matmul_3x5x64x128_f16_f16_f32_of_i8_image_gain_truncf"),
+    "gated bytes": (
+        byte_layers(GATED, rows=5, gated=True),
+        "matmul_2x5x128x128_f16_f16_f32_of_i8_gain_truncf_halves_silu_gated",
+    ),
+    "a gated row of bytes": (
+        byte_layers(GATED, gated=True),
+        "vecmat_256x128_f16_f16_f32_of_i8_gain_truncf_halves_silu_gated",
+    ),
     "a row of bytes": (byte_layers(PACKED), "vecmat_192x128_f16_f16_f32_of_i8_factor_truncf"),
 }
 

@@ -79,22 +79,10 @@ def packed_layers(
             f"%{name} = stablehlo.convert %{name}r : ({wide}) -> {own}",
         ]
         results.append(own)
-    names = [f"%{each}" for each in widths]
-    if gated:
-        lines += [
-            f"%sigmoid = stablehlo.logistic {names[0]} : {results[0]}",
-            f"%silu = stablehlo.multiply {names[0]}, %sigmoid : {results[0]}",
-            f"%gated = stablehlo.multiply %silu, {names[1]} : {results[0]}",
-        ]
-        names, results = ["%gated"], results[:1]
-    kinds = ", ".join(results)
-    body = "\n".join(lines)
-    return "\n".join((
-        *head, f"func.func @main(%x: {x}) -> ({kinds}) {{", body, f"return {', '.join(names)} : {kinds}", "}",
-    ))  # fmt: skip
+    return _module(x, head, lines, widths, results, gated)
 
 
-def byte_layers(widths, *, rows: int = 1, depth: int = 128) -> str:
+def byte_layers(widths, *, rows: int = 1, depth: int = 128, gated: bool = False) -> str:
     """The same with constants of 8 bits, which the products widen, and a scale for each column; f16."""
     rng = np.random.default_rng(2)
     x, head, lines, results = f"tensor<{rows}x{depth}xf16>", list[str](), list[str](), list[str]()
@@ -116,9 +104,22 @@ def byte_layers(widths, *, rows: int = 1, depth: int = 128) -> str:
             f"%{name} = stablehlo.convert %{name}p : ({wide}) -> {own}",
         ]
         results.append(own)
-    kinds, names = ", ".join(results), ", ".join(f"%{each}" for each in widths)
+    return _module(x, head, lines, widths, results, gated)
+
+
+def _module(x: str, head, lines, widths, results, gated: bool) -> str:
+    names = [f"%{each}" for each in widths]
+    if gated:
+        lines += [
+            f"%sigmoid = stablehlo.logistic {names[0]} : {results[0]}",
+            f"%silu = stablehlo.multiply {names[0]}, %sigmoid : {results[0]}",
+            f"%gated = stablehlo.multiply %silu, {names[1]} : {results[0]}",
+        ]
+        names, results = ["%gated"], results[:1]
+    kinds = ", ".join(results)
+    body = "\n".join(lines)
     return "\n".join((
-        *head, f"func.func @main(%x: {x}) -> ({kinds}) {{", *lines, f"return {names} : {kinds}", "}",
+        *head, f"func.func @main(%x: {x}) -> ({kinds}) {{", body, f"return {', '.join(names)} : {kinds}", "}",
     ))  # fmt: skip
 
 
