@@ -75,6 +75,7 @@ from iree_tuner.measure.statistics import Comparison, compare_rows
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program, load_program
 from iree_tuner.targets import target_for_device, with_flags
+from iree_tuner.targets.kind import RuntimeFlag
 from iree_tuner.tuning.source import usual_sources
 from iree_tuner.tuning.versions import FENCES
 
@@ -92,7 +93,8 @@ EVERY = (
     | FEW_BITS
 )
 TUNED, WITHOUT = "tuned", "tuned without kernels"
-PROVIDED = ", memory provided"
+PROVIDED, GRAPHS = ", memory provided", ", as graphs"
+AS_GRAPHS = (RuntimeFlag("--cuda_use_streams=false", "--cuda_use_streams=true"),)
 SOON_S = 60.0
 """A process that fails so early has lost little: it is begun once more."""
 TUNING_PART = 0.6
@@ -119,6 +121,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--kernels", action="store_true", help="let external kernels compete")
     parser.add_argument("--kernels-only", action="store_true", help="only with external kernels")
+    parser.add_argument(
+        "--graphs", action="store_true", help="with memory provided, also as CUDA graphs of IREE's driver"
+    )
     parser.add_argument("--tune-only", action="store_true", help="compare with nothing")
     parser.add_argument("--specs", type=Path, help="folder for specs and pages")
     parser.add_argument("--json", type=Path, help="file to which rows are appended, one a line")
@@ -279,10 +284,13 @@ def compared(
     for number, (name, waits, code) in enumerate(codes):
         path = folder / f"{number}.vmfb"
         path.write_bytes(code)
-        loaded = LoadedProgram(str(path), given.device[0], run)
-        error = error_of(loaded.results()[0], expected)
-        batch = partial(loaded.batch, in_flight=not waits)
-        contenders.append(Contender(name, waits, batch, error))
+        for also, runtime in (
+            (("", ()), (GRAPHS, AS_GRAPHS)) if given.graphs and PROVIDED in name else (("", ()),)
+        ):
+            loaded = LoadedProgram(str(path), given.device[0], run, runtime)
+            error = error_of(loaded.results()[0], expected)
+            batch = partial(loaded.batch, in_flight=not waits)
+            contenders.append(Contender(name + also, waits, batch, error))
     errors = {each.title: each.error for each in contenders}
     wrong = [each for each in contenders if not each.error <= model.tolerance]
     found: dict[str, Any] = {"errors": errors, "notes": notes}
@@ -304,6 +312,7 @@ def compared(
         "rounds": rounds,
         "tuned_over": over(samples, contenders, TUNED),
         "provided_over": over(samples, contenders, TUNED + PROVIDED),
+        "graphs_over": over(samples, contenders, TUNED + PROVIDED + GRAPHS),
         "without_kernels_over": over(samples, contenders, WITHOUT),
         "without_kernels_provided_over": over(samples, contenders, WITHOUT + PROVIDED),
         "readings": str(sensors.readings()),
