@@ -81,6 +81,7 @@ _ONE_ROW_IN_REGISTERS = 3.0  # the same with one stage: four steps are loaded be
 _ONE_ROW_AHEAD = 0.8  # steps whose loads are under way without tensor cores, with any number of stages
 _FEW_WARPS, _OF_FEW_WARPS = 4, 1.1  # they ask for a small tile's operands more slowly than eight
 _START_NS, _TILE_NS, _WORKGROUP_NS, _MEETING_NS = 1500.0, 1000.0, 100.0, 2500.0
+_TAIL = 1.2  # divided last rounds have not been timed: others come before
 _HIDDEN = 0.02  # part of the shorter of two overlapping times that counts: orders otherwise equal variants
 _THREADS = 2048  # of a multiprocessor
 
@@ -129,14 +130,31 @@ def tiles_of(shape: ProductShape, knobs: Knobs) -> int:
 def workgroups_of(shape: ProductShape, knobs: Knobs) -> int:
     """The number of workgroups."""
     tiles = tiles_of(shape, knobs)
-    return min(MULTIPROCESSORS, tiles) if knobs["persistent"] else tiles * knobs.get("split", 1)
+    if knobs["persistent"]:
+        return min(MULTIPROCESSORS, tiles)
+    alone = tiles_alone(shape, knobs)
+    return alone + (tiles - alone) * knobs.get("split", 1)
+
+
+def tiles_alone(shape: ProductShape, knobs: Knobs) -> int:
+    """The tiles that a workgroup computes alone: all without a split, those of full rounds with `tail`."""
+    tiles, split = tiles_of(shape, knobs), knobs.get("split", 1)
+    if split == 1:
+        return tiles
+    return tiles // _at_once(split) * _at_once(split) if knobs.get("tail") else 0
+
+
+def _at_once(split: int) -> int:
+    """Workgroups in a round of clusters of so many: groups of 16 or 18 multiprocessors hold 16."""
+    return MULTIPROCESSORS if split == 2 else MULTIPROCESSORS // 16 * 16
 
 
 def partial_bytes(shape: ProductShape, knobs: Knobs) -> int:
     """Bytes of the partial sums of all workgroups; 0 without a split."""
     if knobs.get("split", 1) == 1:
         return 0
-    return workgroups_of(shape, knobs) * knobs.get("bm", 1) * knobs["bn"] * _SUM_BYTES
+    parts = workgroups_of(shape, knobs) - tiles_alone(shape, knobs)
+    return parts * knobs.get("bm", 1) * knobs["bn"] * _SUM_BYTES
 
 
 def ordered(shape: ProductShape, limits: Limits) -> tuple[Knobs, ...]:
@@ -147,7 +165,7 @@ def ordered(shape: ProductShape, limits: Limits) -> tuple[Knobs, ...]:
     for number, (cost, knobs) in enumerate(sorted(known, key=lambda each: each[0])):
         tile = *sorted((knobs.get("bm", 0), knobs["bn"])), knobs.get("split", 1)
         kind = "bm" in knobs, knobs["persistent"], knobs.get("split", 1) > 1
-        form = (*tile, *kind, *(knobs.get(each, 0) for each in ("parts", "flatten", "turned")))
+        form = (*tile, *kind, *(knobs.get(each, 0) for each in ("parts", "flatten", "turned", "tail")))
         keyed.append((cost * (1 + 0.03 * seen[tile] + 0.04 * seen[form] + 0.03 * seen[kind]), number, knobs))
         seen.update((tile, form, kind))
     return tuple(knobs for _, _, knobs in sorted(keyed, key=lambda each: each[:2]))
@@ -175,6 +193,11 @@ def variants(shape: ProductShape, limits: Limits) -> Iterator[Knobs]:
             knobs = {**tile, "persistent": 0, "split": split}
             if few and partial_bytes(shape, knobs) <= limits.scratch_bytes:
                 yield knobs
+            tail = {**knobs, "tail": 1}
+            alone, last = tiles_alone(shape, tail), count - tiles_alone(shape, tail)
+            short = 0 < last * split <= _at_once(split) and shape.k // bk >= 4 * split
+            if alone and short and partial_bytes(shape, tail) <= limits.scratch_bytes:
+                yield tail
         if engine is None:
             continue
         values_bytes = bm * bn * limits.result_bytes
@@ -280,8 +303,10 @@ def _shared(shape: ProductShape, knobs: Knobs) -> int:
 def estimate_ns(shape: ProductShape, knobs: Knobs) -> float:
     """The predicted time of a variant: the maximum for its slowest multiprocessor and for memory."""
     bm, bn, bk, split = knobs.get("bm", 1), knobs["bn"], knobs["bk"], knobs.get("split", 1)
-    depth = -(-shape.k // bk) * bk / split
-    own = -(-tiles_of(shape, knobs) * split // MULTIPROCESSORS)
+    alone = tiles_alone(shape, knobs) if knobs.get("tail") else 0
+    depth = -(-shape.k // bk) * bk / (1 if alone else split)
+    own: float = -(-tiles_of(shape, knobs) * split // MULTIPROCESSORS)
+    own = alone / _at_once(split) + 1 / split if alone else own
     left, right = (_bytes_of(shape, array) for array in (LEFT, RIGHT))
     each_left, each_right = (
         left / (shape.batch * shape.m * shape.k),
@@ -318,7 +343,7 @@ def estimate_ns(shape: ProductShape, knobs: Knobs) -> float:
         busy *= _OF_FEW_WARPS
     own_ns = busy + rounds * each + own * _WORKGROUP_NS
     memory_ns = (left + right + _values(shape, RESULT) * _BYTES) / _MEMORY_PER_NS
-    return _START_NS + max(own_ns, memory_ns) + _HIDDEN * min(own_ns, memory_ns)
+    return _START_NS + (_TAIL if alone else 1.0) * max(own_ns, memory_ns) + _HIDDEN * min(own_ns, memory_ns)
 
 
 def _repeats(shape: ProductShape) -> bool:
@@ -482,7 +507,8 @@ def source_of(problem: Problem, shape: ProductShape, knobs: Knobs) -> tuple[Any,
         )
         if "bm" not in knobs:
             return triton_source.one_row, {**constants, **_of_one_row(problem, shape, knobs)}
-        return triton_source.plain, {**constants, "SPLIT": knobs["split"]}
+        whole = tiles_alone(shape, knobs) if knobs["split"] > 1 else 0
+        return triton_source.plain, {**constants, "SPLIT": knobs["split"], "WHOLE": whole}
     engine = engine_of(shape, _result_bytes(problem))
     if engine is None:
         raise KernelError("the copy engine cannot read its operands")

@@ -291,12 +291,45 @@ def _step(
 
 
 @triton.jit
+def _store(
+    acc, other, arrays, c, batch, rows, columns, LOOPS: tl.constexpr, RESULT: tl.constexpr, STEPS:
+    tl.constexpr, OPERANDS: tl.constexpr, SCALE: tl.constexpr, EXTRAS: tl.constexpr, GATE: tl.constexpr,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, FULL: tl.constexpr, FINISH: tl.constexpr,
+):  # fmt: skip
+    """Finish and store the sums of some rows of a tile, see `plain`."""
+    done, place = _results(
+        acc, other, arrays, c, batch, rows, columns, LOOPS, RESULT, STEPS, OPERANDS, SCALE, EXTRAS, GATE,
+        COLUMNS // 2, FULL, FINISH,
+    )  # fmt: skip
+    kept: tl.constexpr = COLUMNS // 2 if len(GATE) > 0 else COLUMNS
+    tl.store(place, done, mask=(rows < ROWS)[:, None] & (columns < kept)[None, :])
+
+
+@triton.jit
+def _share(
+    acc, other, arrays, c, partial, batch, row, columns, part, LOOPS: tl.constexpr, RESULT: tl.constexpr,
+    STEPS: tl.constexpr, OPERANDS: tl.constexpr, SCALE: tl.constexpr, EXTRAS: tl.constexpr, GATE:
+    tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, FULL: tl.constexpr, FINISH: tl.constexpr, SPLIT:
+    tl.constexpr, BM: tl.constexpr, WIDE: tl.constexpr,
+):  # fmt: skip
+    """Add the parts of a cluster's workgroups for some rows, and store these."""
+    acc = added_up(acc, partial, part, BM, WIDE, SPLIT)
+    if len(GATE) > 0:
+        other = added_up(other, partial + SPLIT * BM * WIDE, part, BM, WIDE, SPLIT)
+    rows = row * BM + part * (BM // SPLIT) + tl.arange(0, BM // SPLIT)
+    _store(
+        acc, other, arrays, c, batch, rows, columns, LOOPS, RESULT, STEPS, OPERANDS, SCALE, EXTRAS, GATE,
+        ROWS, COLUMNS, FULL, FINISH,
+    )  # fmt: skip
+
+
+@triton.jit
 def plain(
     x0, x1, x2, x3, x4, x5, x6, x7, c, partial, LOOPS: tl.constexpr, LEFT: tl.constexpr,
     RIGHT: tl.constexpr, RESULT: tl.constexpr, SOURCES: tl.constexpr, COMPUTED: tl.constexpr, STEPS:
     tl.constexpr, OPERANDS: tl.constexpr, SCALE: tl.constexpr, EXTRAS: tl.constexpr, GATE: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
-    BK: tl.constexpr, GROUP: tl.constexpr, SPLIT: tl.constexpr, FINISH: tl.constexpr,
+    BK: tl.constexpr, GROUP: tl.constexpr, SPLIT: tl.constexpr, WHOLE: tl.constexpr, FINISH: tl.constexpr,
 ):  # fmt: skip
     """Compute a tile in each workgroup. Operands are loaded through pointers, asynchronously.
 
@@ -305,8 +338,8 @@ def plain(
     are computed have a function in `COMPUTED`. `ROWS`, `COLUMNS` and `DEPTH` are the products of a role's
     sizes. A tile that is not full reads the first rows or columns again, and does not store them. With
     `SPLIT`, a cluster of that many workgroups computes a tile: each sums a part of the depth, then adds the
-    parts of some rows and finishes these. With the steps `GATE`, half of a tile's columns are in each half of
-    all columns.
+    parts of some rows and finishes these. The first tiles, `WHOLE` of them, have one workgroup each. With the
+    steps `GATE`, half of a tile's columns are in each half of all columns.
     """
     arrays = (x0, x1, x2, x3, x4, x5, x6, x7)
     tall: tl.constexpr = (ROWS + BM - 1) // BM
@@ -315,7 +348,11 @@ def plain(
     gated: tl.constexpr = len(GATE) > 0
     wide: tl.constexpr = BN // 2 if gated else BN
     half: tl.constexpr = COLUMNS // 2
-    number, part = tl.program_id(0) // SPLIT, tl.program_id(0) % SPLIT
+    number, part, parts = tl.program_id(0) // SPLIT, tl.program_id(0) % SPLIT, SPLIT
+    alone = tl.program_id(0) < WHOLE
+    if WHOLE > 0:
+        number = tl.where(alone, tl.program_id(0), number + (WHOLE - WHOLE // SPLIT))
+        part, parts = tl.where(alone, 0, part), tl.where(alone, 1, SPLIT)
     batch, row, column = _tile(number, tall, across, GROUP)
     rows, columns, depth = row * BM + tl.arange(0, BM), column * wide + tl.arange(0, wide), tl.arange(0, BK)
     left = _pointers(arrays[SOURCES[0]], batch, rows, depth, LOOPS, 1, LEFT, 1, full[0])
@@ -325,29 +362,27 @@ def plain(
     further = (batch, column * wide + half) + arrays
     whole: tl.constexpr = DEPTH // BK
     acc, other = tl.zeros((BM, wide), dtype=tl.float32), tl.zeros((BM, wide), dtype=tl.float32)
-    for step in range(part * whole // SPLIT, (part + 1) * whole // SPLIT * once()):
+    for step in range(part * whole // parts, (part + 1) * whole // parts * once()):
         acc, other = _step(
             acc, other, left, right, more, own, others, further, rows, columns, step * BK, depth, None, LOOPS,
             LEFT, RIGHT, COMPUTED, half, gated, BM, wide, BK,
         )  # fmt: skip
     if DEPTH % BK != 0:
-        inside = depth < tl.where(part == SPLIT - 1, DEPTH - whole * BK, 0)
+        inside = depth < tl.where(part == parts - 1, DEPTH - whole * BK, 0)
         acc, other = _step(
             acc, other, left, right, more, own, others, further, rows, columns, whole * BK, depth, inside,
             LOOPS, LEFT, RIGHT, COMPUTED, half, gated, BM, wide, BK,
         )  # fmt: skip
-    if SPLIT > 1:
-        partial += number * (SPLIT * BM * BN)
-        acc = added_up(acc, partial, part, BM, wide, SPLIT)
-        if gated:
-            other = added_up(other, partial + SPLIT * BM * wide, part, BM, wide, SPLIT)
-        rows = row * BM + part * (BM // SPLIT) + tl.arange(0, BM // SPLIT)
-    done, place = _results(
-        acc, other, arrays, c, batch, rows, columns, LOOPS, RESULT, STEPS, OPERANDS, SCALE, EXTRAS, GATE,
-        half, full, FINISH,
-    )  # fmt: skip
-    kept: tl.constexpr = half if gated else COLUMNS
-    tl.store(place, done, mask=(rows < ROWS)[:, None] & (columns < kept)[None, :])
+    if SPLIT > 1 and (WHOLE == 0 or not alone):
+        _share(
+            acc, other, arrays, c, partial + (number - WHOLE) * (SPLIT * BM * BN), batch, row, columns, part,
+            LOOPS, RESULT, STEPS, OPERANDS, SCALE, EXTRAS, GATE, ROWS, COLUMNS, full, FINISH, SPLIT, BM, wide,
+        )  # fmt: skip
+    if SPLIT == 1 or (WHOLE > 0 and alone):
+        _store(
+            acc, other, arrays, c, batch, rows, columns, LOOPS, RESULT, STEPS, OPERANDS, SCALE, EXTRAS, GATE,
+            ROWS, COLUMNS, full, FINISH,
+        )  # fmt: skip
 
 
 @triton.jit

@@ -25,7 +25,7 @@ from test_grouped import site_of as grouped_site
 from test_moved import PROGRAMS, site_of
 from test_narrow_sums import found_in
 
-from iree_tuner.kernels import triton_source, triton_tiles
+from iree_tuner.kernels import triton_gemm, triton_source, triton_tiles
 from iree_tuner.kernels.find import find_here, find_joint_here
 from iree_tuner.kernels.kernel import Array
 from iree_tuner.kernels.product_shape import product_shape
@@ -38,6 +38,7 @@ ENGINE = {"bm": 32, "bn": 32, "bk": 32, "warps": 4, "stages": 2, "persistent": 1
 FORMS = {
     "plain": PLAIN,
     "split": {**PLAIN, "split": 4},
+    "tail": {**PLAIN, "split": 4, "tail": 1},
     "one_row": {"bn": 16, "bk": 32, "warps": 4, "stages": 2, "persistent": 0, "split": 1},
     "row_split": {"bn": 16, "bk": 32, "warps": 4, "stages": 2, "persistent": 0, "split": 4},
     "in_registers": {"bn": 16, "bk": 16, "warps": 4, "stages": 1, "persistent": 0, "split": 2},
@@ -139,6 +140,13 @@ most = int(sys.argv[1]) if len(sys.argv) > 1 else 100
 for spec, forms in SPECS.items():
     for number, form in enumerate(forms[:most]):
         check(site_in(einsum(spec, SIZES, "bf16" if number else "f16")).problem, form, spec)
+triton_gemm.MULTIPROCESSORS = 16  # 25 tiles are a round and nine
+for steps in ((), ("bias", "gelu", "truncf", "residual")):
+    text = (
+        with_epilogue(132, 150, 130, steps, element="f16", narrow="f16") if steps else matmul(132, 150, 130)
+    )
+    check(site_in(text).problem, "tail", "mk,kn->mn", steps, within=4e-3 if steps else 1e-4)
+triton_gemm.MULTIPROCESSORS = 132
 for rows, form in ((37, "plain"), (37, "split"), (1, "one_row")):  # f32
     check(site_in(matmul(rows, 45, 130, transposed=True)).problem, form, "mk,nk->mn", within=1e-6)
 for steps, forms in STEPS.items():

@@ -15,7 +15,8 @@ from problems import einsum, form_of, matmul, site_in
 
 from iree_tuner.kernels.executable import build_kernel_here, with_scratch
 from iree_tuner.kernels.kernel import Array, Code, KernelError, Problem
-from iree_tuner.kernels.triton_gemm import TritonGemm
+from iree_tuner.kernels.product_shape import product_shape
+from iree_tuner.kernels.triton_gemm import TritonGemm, tiles_alone
 from iree_tuner.targets import parse_target
 
 KERNEL = TritonGemm()
@@ -147,6 +148,24 @@ def test_parts_of_a_sum_meet_in_a_cluster(workgroups: int) -> None:
     assert f".reqnctapercluster {workgroups}, 1, 1" in code.data.decode()
     assert code.launch.workgroups[0] % workgroups == 0
     assert code.scratch_bytes == code.launch.workgroups[0] * knobs["bm"] * knobs["bn"] * 4
+
+
+@needs_triton
+def test_only_tiles_of_the_last_round_are_divided() -> None:
+    """160 tiles of 128 x 128 are a full round of 128, and 32 that four workgroups share."""
+    found = problem(matmul(2048, 1280, 1024, element="f16"))
+    shape = product_shape(found)
+    assert shape is not None
+    tails = [each for each in KERNEL.variants(found, TARGET) if each.get("tail")]
+    knobs = next(each for each in tails if (each["bm"], each["bn"], each["split"]) == (128, 128, 4))
+    assert tiles_alone(shape, knobs) == 128
+    code = KERNEL.make(found, TARGET, knobs)
+    assert code.launch.workgroups[0] == 128 + 32 * 4
+    assert code.scratch_bytes == 32 * 4 * 128 * 128 * 4
+    assert ".reqnctapercluster 4, 1, 1" in code.data.decode()
+    full = problem(matmul(2048, 1024, 1024, element="f16"))  # 128 such tiles
+    tiles = [(each["bm"], each["bn"]) for each in KERNEL.variants(full, TARGET) if each.get("tail")]
+    assert (128, 128) not in tiles
 
 
 STEPS = [
