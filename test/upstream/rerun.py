@@ -64,6 +64,8 @@ class Report:
         """Whether the defect is there, by the end of the command; None if it took too long."""
         if status is None:
             return self.hangs
+        if self.command.startswith("pytest"):  # tests that pass while the defect is there
+            return status == 0
         if self.crashes:  # bash adds 128 to the number of a signal
             return status >= 128 or "Stack dump" in output or "LLVM ERROR" in output
         said = " ".join(output.replace("`", "").split())
