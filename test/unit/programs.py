@@ -11,6 +11,24 @@ func.func @mm(%a: tensor<96x128xf32>, %b: tensor<128x64xf32>) -> tensor<96x64xf3
 }
 """
 
+MASKED = """
+func.func @masked(%q: tensor<2x32x16xf32>, %k: tensor<2x48x16xf32>, %v: tensor<2x48x24xf32>,
+                  %m: tensor<2x32x48xf32>) -> tensor<2x32x24xf32> {
+  %s = arith.constant 0.25 : f32
+  %e = tensor.empty() : tensor<2x32x24xf32>
+  %r = iree_linalg_ext.attention <indexing_maps = [
+      affine_map<(b, m, n, k1, k2) -> (b, m, k1)>, affine_map<(b, m, n, k1, k2) -> (b, k2, k1)>,
+      affine_map<(b, m, n, k1, k2) -> (b, k2, n)>, affine_map<(b, m, n, k1, k2) -> ()>,
+      affine_map<(b, m, n, k1, k2) -> (b, m, k2)>, affine_map<(b, m, n, k1, k2) -> (b, m, n)>]>
+      ins(%q, %k, %v, %s, %m : tensor<2x32x16xf32>, tensor<2x48x16xf32>, tensor<2x48x24xf32>, f32,
+          tensor<2x32x48xf32>) outs(%e : tensor<2x32x24xf32>) {
+  ^bb0(%x: f32):
+    iree_linalg_ext.yield %x : f32
+  } -> tensor<2x32x24xf32>
+  return %r : tensor<2x32x24xf32>
+}
+"""
+
 ZERO_MATMUL = MATMUL.replace("INIT", "0.0")
 ONE_MATMUL = MATMUL.replace("INIT", "1.0")
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from amounts import ALL
 from planted import bench_for, without_reference
-from programs import BATCH_OF_ONE_CONVOLUTION, ONE_MATMUL, TWO_EPILOGUES, ZERO_MATMUL
+from programs import BATCH_OF_ONE_CONVOLUTION, MASKED, ONE_MATMUL, TWO_EPILOGUES, ZERO_MATMUL
 
 from iree_tuner.check.check import THOROUGH_SEEDS, Check
 from iree_tuner.check.reference import Unsupported, read_ahead, reference_outputs, write_ahead
@@ -25,25 +25,7 @@ FILES = [
     *sorted(path for path in (ROOT / "programs/ops").glob("cpu_*.mlir") if path.stem not in TOO_LARGE),
 ]
 
-MASKED_ATTENTION = """
-func.func @masked(%q: tensor<2x32x16xf32>, %k: tensor<2x48x16xf32>, %v: tensor<2x48x24xf32>,
-                  %m: tensor<2x32x48xf32>) -> tensor<2x32x24xf32> {
-  %s = arith.constant 0.25 : f32
-  %e = tensor.empty() : tensor<2x32x24xf32>
-  %r = iree_linalg_ext.attention <indexing_maps = [
-      affine_map<(b, m, n, k1, k2) -> (b, m, k1)>, affine_map<(b, m, n, k1, k2) -> (b, k2, k1)>,
-      affine_map<(b, m, n, k1, k2) -> (b, k2, n)>, affine_map<(b, m, n, k1, k2) -> ()>,
-      affine_map<(b, m, n, k1, k2) -> (b, m, k2)>, affine_map<(b, m, n, k1, k2) -> (b, m, n)>]>
-      ins(%q, %k, %v, %s, %m : tensor<2x32x16xf32>, tensor<2x48x16xf32>, tensor<2x48x24xf32>, f32,
-          tensor<2x32x48xf32>) outs(%e : tensor<2x32x24xf32>) {
-  ^bb0(%x: f32):
-    iree_linalg_ext.yield %x : f32
-  } -> tensor<2x32x24xf32>
-  return %r : tensor<2x32x24xf32>
-}
-"""
-
-MASK_OF_BITS = MASKED_ATTENTION.replace("32x48xf32", "32x48xi1")
+MASK_OF_BITS = MASKED.replace("32x48xf32", "32x48xi1")
 """Bytes in memory, of which the compiler takes the lowest bit."""
 
 GATHER = """
@@ -207,7 +189,7 @@ PROGRAMS = {
     "bf16_matmul": ZERO_MATMUL.replace("128xf32", "128xbf16").replace("128x64xf32", "128x64xbf16"),
     "convolution": BATCH_OF_ONE_CONVOLUTION,
     "two_epilogues": TWO_EPILOGUES,
-    "masked_attention": MASKED_ATTENTION,
+    "masked_attention": MASKED,
     "mask_of_bits": MASK_OF_BITS,
     "gather": GATHER,
     "padded_pooling": PADDED_POOLING,

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from light_members import light
+from programs import MASKED
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.device.bench import Bench
@@ -15,23 +16,6 @@ from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.space.build import build_space
 from iree_tuner.tuning.baseline import tolerance_of
 
-MASKED = """
-func.func @masked(%q: tensor<2x32x16xf32>, %k: tensor<2x48x16xf32>, %v: tensor<2x48x24xf32>,
-                  %m: tensor<2x32x48xf32>) -> tensor<2x32x24xf32> {
-  %s = arith.constant 0.25 : f32
-  %e = tensor.empty() : tensor<2x32x24xf32>
-  %r = iree_linalg_ext.attention <indexing_maps = [
-      affine_map<(b, m, n, k1, k2) -> (b, m, k1)>, affine_map<(b, m, n, k1, k2) -> (b, k2, k1)>,
-      affine_map<(b, m, n, k1, k2) -> (b, k2, n)>, affine_map<(b, m, n, k1, k2) -> ()>,
-      affine_map<(b, m, n, k1, k2) -> (b, m, k2)>, affine_map<(b, m, n, k1, k2) -> (b, m, n)>]>
-      ins(%q, %k, %v, %s, %m : tensor<2x32x16xf32>, tensor<2x48x16xf32>, tensor<2x48x24xf32>, f32,
-          tensor<2x32x48xf32>) outs(%e : tensor<2x32x24xf32>) {
-  ^bb0(%x: f32):
-    iree_linalg_ext.yield %x : f32
-  } -> tensor<2x32x24xf32>
-  return %r : tensor<2x32x24xf32>
-}
-"""
 PROGRAM = Path(__file__).parents[3] / "programs" / "ops" / "cpu_attention.mlir"
 
 

@@ -70,9 +70,7 @@ def test_a_rule_is_told_with_its_values_and_what_the_attribute_calls_it(space: S
     )
     assert not found.legal
     rule = next(each for each in found.violations if each.severity == "error")
-    assert (
-        rule.message == "the vector contraction: 1,048,576 bytes must stay below 8192 (large vector check)"
-    )
+    assert rule.message == "the vector contraction: 1,048,576 bytes must stay below 8192 (large vector check)"
     assert rule.rule == "the vector contraction: {} bytes must stay below 8192 (large vector check)"
 
 
